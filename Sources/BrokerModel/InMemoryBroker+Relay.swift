@@ -1,6 +1,6 @@
 import Operations
 
-// What one queue says to another one.
+// Calls by which one queue reports to another.
 extension InMemoryBroker {
     package func link(_ ids: [OperationID], in queue: String, from dependentQueue: String) async throws -> [RemoteState]
     {

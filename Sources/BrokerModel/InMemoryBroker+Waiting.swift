@@ -33,7 +33,7 @@ extension InMemoryBroker {
         continuation: CheckedContinuation<String?, any Error>
     ) {
         let isWaiting = state.withLock { state in
-            // Checked under the lock: a cancel that comes later finds the waiter.
+            // Checked under the lock, so a later cancel finds the waiter.
             if Task.isCancelled {
                 continuation.resume(throwing: CancellationError())
                 return false
@@ -121,7 +121,7 @@ extension InMemoryBroker {
         if isOver { timer.cancel() }
     }
 
-    /// Runs the action later, unless it is cancelled or the broker is gone.
+    /// Runs the action after a pause, unless the task is cancelled or the broker is gone.
     private func after(
         _ duration: Duration,
         _ action: @escaping @Sendable (InMemoryBroker) -> Void
@@ -136,7 +136,7 @@ extension InMemoryBroker {
 // MARK: - Streams
 
 extension InMemoryBroker {
-    /// Begins with `.resubscribed`, as every new subscription does.
+    /// Returns a stream of messages to the worker. The first message is `.resubscribed`, as in every new subscription.
     package func controlMessages(worker: WorkerID, queues: [String]) -> AsyncStream<ControlMessage> {
         let (stream, continuation) = AsyncStream.makeStream(of: ControlMessage.self)
         let ticket = state.withLock { state in
@@ -179,7 +179,8 @@ extension InMemoryBroker {
         return stream
     }
 
-    /// Publishes nothing more to workers until `reconnectControl`: their messages are lost, as when a connection is cut.
+    /// Stops all messages to workers until `reconnectControl`. Messages of that time are lost, as with a cut
+    /// connection.
     package func cutControl() {
         state.withLock { $0.listeners.isControlCut = true }
     }

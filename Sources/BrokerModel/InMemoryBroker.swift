@@ -1,17 +1,18 @@
 import Operations
 
-/// A queue server in memory: the same states, fences, leases and outcomes as the scripts in Redis, for tests without a server.
+/// A queue server in memory, for tests without Redis. States, fences, leases and outcomes are those of the Redis
+/// scripts.
 ///
-/// Every call is one step under a lock. Time is the machine's, or a `ManualClock`'s; durations that a caller waits (`waitForWakeUp`,
-/// `awaitEnd`) are real in both cases.
+/// Every call is one step under a lock. Time comes from the machine or from a `ManualClock`. The waits of callers
+/// (`waitForWakeUp`, `awaitEnd`) always take real time.
 package final class InMemoryBroker: Broker {
     let time: ServerTime
     private let retention: [OperationState: (ageMilliseconds: Int64, count: Int)]
     let state = Guarded(State())
 
     /// - Parameters:
-    ///   - time: where leases, due times and stamps come from.
-    ///   - retention: how long, and how many, ended operations are kept, by state.
+    ///   - time: the source of leases, due times and timestamps.
+    ///   - retention: by state, how long and how many ended operations are kept.
     package init(
         time: ServerTime = .real,
         retention: [OperationState: (ageMilliseconds: Int64, count: Int)] = Defaults.retention
@@ -25,7 +26,7 @@ package final class InMemoryBroker: Broker {
         var listeners = Listeners()
     }
 
-    /// One script call: the model changes, then everybody hears of it, in this order for all callers.
+    /// Runs one script call: changes the model, then notifies all listeners, in the same order for all callers.
     func run<Result>(_ queue: String, _ body: (inout QueueModel) -> Result) -> Result {
         state.withLock { state in
             var model = state.queues.removeValue(forKey: queue) ?? newModel(queue)
@@ -44,7 +45,7 @@ package final class InMemoryBroker: Broker {
         }
     }
 
-    /// Reads without making the queue known.
+    /// Reads a queue without creating it.
     func read<Result>(_ queue: String, _ body: (QueueModel) -> Result) -> Result {
         state.withLock { state in
             var model = state.queues[queue] ?? newModel(queue)
@@ -84,7 +85,8 @@ extension InMemoryBroker {
             model.goOn()
             guard !isRepeat, let thenClaim else { return (outcomes, nil) }
             let claim = model.claim(thenClaim)
-            // What has become startable is claimed here, or the claim says that there is more.
+            // The claim takes operations that have become startable, or reports that more are ready. No wake-up is
+            // needed.
             if [.ok, .limited, .paused].contains(claim.status) { model.wasBlocked = false }
             return (outcomes, claim)
         }
@@ -228,7 +230,7 @@ extension InMemoryBroker {
         request: CancelRequest,
         queue: String
     ) async throws -> [CancelOutcome] {
-        // What has no record is looked for by a call of its own, once for all places of an id.
+        // Ids without a record get a call of their own, once for all positions of an id.
         let tracked = run(queue) { model in
             let found = ids.map { model.operations[$0] != nil }
             return model.cancel(zip(ids, found).map { $1 ? $0 : nil }, request)
@@ -271,7 +273,7 @@ extension InMemoryBroker {
     }
 
     package func release(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
-        // The last one first, so that they stand in their order at the head of a lane.
+        // In reverse, so that the operations keep their order at the head of a lane.
         run(queue) { $0.change(ids.reversed(), .release, by) { model, id in model.release(id) } }.reversed()
     }
 

@@ -1,29 +1,29 @@
 import Foundation
 import Operations
 
-/// A server clock that only moves when a test says so.
+/// A server clock that moves only when a test moves it.
 public final class ManualClock: Sendable {
     private let milliseconds: Guarded<Int64>
 
-    /// Makes a clock that is at rest.
+    /// Creates a frozen clock.
     ///
-    /// - Parameter milliseconds: the first instant, in milliseconds since 1970.
+    /// - Parameter milliseconds: the clock's first instant, in milliseconds since 1970.
     public init(milliseconds: Int64 = 1_700_000_000_000) {
         self.milliseconds = Guarded(milliseconds)
     }
 
-    /// Milliseconds since 1970.
+    /// The current time, in milliseconds since 1970.
     public var now: Int64 { milliseconds.withLock { $0 } }
 
     /// Moves the clock.
     ///
-    /// - Parameter duration: rounded to milliseconds; a negative one moves the clock back.
+    /// - Parameter duration: the distance, rounded up to whole milliseconds; a negative duration moves the clock back.
     public func advance(by duration: Duration) {
         milliseconds.withLock { $0 += duration.wholeMilliseconds }
     }
 }
 
-/// Where a model takes the server's time from.
+/// The source of a model's server time.
 package enum ServerTime: Sendable {
     /// The machine's clock.
     case real

@@ -1,4 +1,4 @@
-/// Random numbers that a seed repeats (SplitMix64: https://prng.di.unimi.it/splitmix64.c, public domain).
+/// Random numbers that the same seed repeats (SplitMix64: https://prng.di.unimi.it/splitmix64.c, public domain).
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -1,11 +1,11 @@
 import Operations
 
-/// A broker whose answers get lost now and then: before the call reached the server, or after it took effect.
+/// A broker that loses some calls, before they reach the server or after they took effect.
 ///
-/// Both look the same to the caller (`.outcomeUnknown`), as they do on a network. Reproducible by its seed, as long as calls come
-/// in the same order.
+/// Both look the same to the caller (`.outcomeUnknown`), as on a network. The same seed loses the same calls, as long
+/// as the calls come in the same order.
 package final class UnreliableBroker<Base: WorkerBroker>: WorkerBroker {
-    /// Which call is meant, for `only`.
+    /// The calls that can be unreliable.
     package enum Call: String, Sendable, CaseIterable {
         case enqueue, claim, complete, fail, giveBack, report, remember, beat, reconcile, sweep, abandon, retire
         case requestedCancels, standingCancels
@@ -24,8 +24,8 @@ package final class UnreliableBroker<Base: WorkerBroker>: WorkerBroker {
     /// - Parameters:
     ///   - base: the broker that does the work.
     ///   - seed: the same seed loses the same calls.
-    ///   - callLoss: part of the calls, 0 to 1, that never reach the server.
-    ///   - replyLoss: part of the calls whose answer is lost after they took effect.
+    ///   - callLoss: the fraction of calls that never reach the server, 0 to 1.
+    ///   - replyLoss: the fraction of calls whose answer is lost after they took effect, 0 to 1.
     ///   - only: the calls that are unreliable.
     package init(
         _ base: Base,
@@ -41,7 +41,7 @@ package final class UnreliableBroker<Base: WorkerBroker>: WorkerBroker {
         chance = Guarded(SeededGenerator(seed: seed))
     }
 
-    /// How many answers were lost so far.
+    /// How many calls have failed because the call or its answer was lost.
     package var lossCount: Int { losses.withLock { $0.values.reduce(0, +) } }
 
     private enum Fate { case fine, callLost, replyLost }
@@ -189,7 +189,7 @@ extension UnreliableBroker {
         try await attempt(.retire) { try await base.retire(worker: worker, figures: figures, queue: queue) }
     }
 
-    /// Waiting is never unreliable here: a lost wake-up is `base.waitForWakeUp` returning nil.
+    /// Waits for a wake-up, always reliably: a lost wake-up would look like a timeout, for which `base` returns nil.
     package func waitForWakeUp(queues: [String], timeout: Duration) async throws -> String? {
         try await base.waitForWakeUp(queues: queues, timeout: timeout)
     }

@@ -27,13 +27,13 @@ struct Arguments {
         }
     }
 
-    /// Throws for an argument that the operation's reference does not have.
+    /// Throws for an argument that is not in the operation's reference.
     func allowDocumented() throws {
         guard let known = BuiltinReference.named(name)?.arguments else { return }
         try allow(only: known.map(\.name))
     }
 
-    /// Throws for other keys.
+    /// Throws for any key that is not listed.
     func allow(only keys: [String]) throws {
         for key in object.keys where !keys.contains(key) {
             throw InvalidArguments(
@@ -71,7 +71,7 @@ struct Arguments {
         }
     }
 
-    /// The value of a key; nil for null.
+    /// Returns the value of a key; nil for null.
     func value(_ key: String) -> JSONValue? {
         guard let value = object[key], !value.isNull else { return nil }
         return value

@@ -2,7 +2,7 @@ import Operations
 
 /// The built-in operations of `sluice worker`.
 public enum BuiltinOperations {
-    /// Operations that are only registered if they are allowed, because they reach outside the worker.
+    /// Operations that are registered only if the operator allows them, because they reach outside the worker.
     public static let restricted: Set<String> = ["exec", "http", "download"]
 
     /// The names of all built-in operations, allowed or not.
@@ -15,7 +15,7 @@ public enum BuiltinOperations {
     ///   - path: the absolute path of the program.
     ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`; this program by default.
     ///   - cancelGrace: the time between SIGTERM and SIGKILL.
-    ///   - environment: the variables of this process that it gets.
+    ///   - environment: the variables of this process that the program gets.
     package static func program(
         _ name: String,
         path: String,
@@ -28,7 +28,7 @@ public enum BuiltinOperations {
 
     /// Reads arguments as the operation of this name does when it runs.
     ///
-    /// - Throws: the error with which it would be dead. None for a name that is not built in.
+    /// - Throws: the error with which the operation would be dead. A name that is not built in never throws.
     package static func check(_ json: [UInt8], of name: String) throws {
         switch name {
         case "sleep": _ = try SleepArguments(json)
@@ -40,10 +40,10 @@ public enum BuiltinOperations {
         }
     }
 
-    /// The handlers to register.
+    /// Returns the handlers to register.
     ///
     /// - Parameters:
-    ///   - allowed: names out of `restricted`.
+    ///   - allowed: the allowed names of `restricted`.
     ///   - guardPath: for `exec`: an executable whose `main` calls `ExecGuard.runIfAsked`; this program by default.
     ///   - cancelGrace: for `exec`: the time between SIGTERM and SIGKILL.
     ///   - environment: for `exec`: the variables of this process that programs get.

@@ -1,19 +1,19 @@
 /// The help text and the arguments of a built-in operation.
 package struct BuiltinReference: Sendable {
-    /// One argument.
+    /// An argument.
     package struct Argument: Sendable {
         package let name: String
-        /// Its type in JSON.
+        /// The type of the argument in JSON.
         package let form: String
         package let text: String
     }
 
     package let name: String
-    /// What the operation does: a verb phrase.
+    /// A verb phrase that describes the operation.
     package let summary: String
-    /// Its arguments; nil = any.
+    /// The arguments; nil = any.
     package let arguments: [Argument]?
-    /// Its result; empty = none.
+    /// The result; empty = none.
     package let result: String
     /// A command that can be pasted.
     package let example: String
@@ -34,7 +34,7 @@ package struct BuiltinReference: Sendable {
         self.example = example
     }
 
-    /// The reference of an operation.
+    /// Returns the reference of an operation.
     static func named(_ name: String) -> BuiltinReference? { all.first { $0.name == name } }
 
     package static let all = [

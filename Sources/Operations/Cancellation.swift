@@ -1,21 +1,24 @@
 import Foundation
 
-/// A requested cancel: why, by whom and when.
+/// A requested cancel: its reason, its author and its time.
 ///
 /// ```swift
 /// do { try await upload(file) } catch is CancellationError {
-///     if let cancel = context.cancellation { context.log("stopped for \(cancel.by ?? "this process"): \(cancel.reason)") }
+///     if let cancel = context.cancellation {
+///         context.log("stopped for \(cancel.by ?? "this process"): \(cancel.reason)")
+///     }
 ///     throw CancellationError()
 /// }
 /// ```
 public struct Cancellation: Sendable, Equatable {
     /// The text of the request; empty if it has none.
     public let reason: String
-    /// Who requested it, such as `ann@host`: a label for people. Nil for a cancel inside this process.
+    /// The author of the request, such as `ann@host`: a label for people. Nil for a cancel inside this process.
     public let by: String?
-    /// When it was requested, by the server's clock. Nil for a cancel inside this process.
+    /// The time of the request, by the server's clock. Nil for a cancel inside this process.
     public let requestedAt: Date?
-    /// Whether the cancel was forced: the operation has ended and its slot is free. What the body writes from now on is refused.
+    /// Whether the cancel was forced: the operation has ended and its slot is free. Later writes of the body are
+    /// refused.
     public let isForced: Bool
 
     package let milliseconds: Int64?

@@ -2,8 +2,8 @@ import Foundation
 
 /// A unit of work that any process may enqueue and any worker that registered it may run.
 ///
-/// The value's own properties are its arguments: they are stored as JSON. Delivery is at least once: after a crash, an
-/// operation may run again, with the same `attempt`, a higher `delivery` and a higher `fence`.
+/// The value's own properties are its arguments, stored as JSON. Delivery is at least once: after a crash, an operation
+/// may run again, with the same `attempt`, a higher `delivery` and a higher `fence`.
 ///
 /// ```swift
 /// struct Resize: DistributedOperation {
@@ -14,27 +14,28 @@ import Foundation
 /// }
 /// ```
 public protocol DistributedOperation: Codable, Sendable {
-    /// What `main` returns: `Void`, or a `Codable` type that is stored as JSON.
+    /// The type that `main` returns: `Void`, or a `Codable` type that is stored as JSON.
     associatedtype Output: Sendable
 
-    /// The name under which the type is registered and stored. It must never change while operations of it exist.
+    /// The name under which the type is registered and stored. Never change the name while operations of the type
+    /// exist.
     static var name: String { get }
 
     /// The number of attempts and the pauses between them, unless the producer sets its own.
     static var retryPolicy: RetryPolicy { get }
 
-    /// Longest time for one attempt; nil = no limit.
+    /// The longest time for one attempt; nil = no limit.
     static var runTimeout: Duration? { get }
 
     /// Does the work.
     ///
-    /// - Parameter context: id and attempt of this run, and the methods to report progress and log lines.
+    /// - Parameter context: the id and attempt of this run, and the methods to report progress and log lines.
     /// - Returns: the result.
-    /// - Throws: any error; the retry policy decides whether another attempt follows. After a cancel request, any error ends the
-    ///   operation as cancelled.
+    /// - Throws: any error; the retry policy decides whether another attempt follows. After a cancel request, any error
+    ///   ends the operation as cancelled.
     func main(_ context: OperationContext) async throws -> Output
 
-    /// Encodes a result to store: JSON, or empty if there is none.
+    /// Encodes a result to store: JSON, or no bytes for an operation without a result.
     static func encode(result: Output) throws -> [UInt8]
 
     /// Decodes a result that `encode` wrote.

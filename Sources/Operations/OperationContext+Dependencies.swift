@@ -1,12 +1,12 @@
 import Foundation
 
-/// How an operation ended that another one has waited for, and its result.
+/// The end of a dependency, and its result, for the operation that waited for it.
 public struct DependencyResult: Sendable {
-    /// Its id.
+    /// The id of the dependency.
     public let id: OperationID
-    /// The queue that it is in; nil = that of the operation that has waited.
+    /// The queue of the dependency; nil = the queue of the operation that waited.
     public let queue: String?
-    /// How it ended; nil if it was removed before it did.
+    /// The state in which the dependency ended; nil if it was removed before its end.
     public let state: OperationState?
     private let json: [UInt8]?
 
@@ -14,12 +14,12 @@ public struct DependencyResult: Sendable {
         (id, queue, state, json) = (input.name.id, input.name.queue, input.state, input.result)
     }
 
-    /// What its `main` returned.
+    /// Returns the value that the dependency's `main` returned.
     ///
-    /// - Parameter type: its output.
+    /// - Parameter type: the output type of the dependency.
     /// - Returns: the decoded result.
-    /// - Throws: `OperationsError` with `.refused` if it has not finished, with `.notFound` if its result is kept no more; `DecodingError` if the result
-    ///   is of another type.
+    /// - Throws: `OperationsError` with `.refused` if the dependency has not finished, and with `.notFound` if its
+    ///   result is no longer stored; `DecodingError` if the result is of another type.
     public func value<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         guard state == .finished else {
             let end = state.map { "is \($0.rawValue)" } ?? "was removed"
@@ -33,17 +33,21 @@ public struct DependencyResult: Sendable {
 }
 
 extension OperationContext {
-    /// The operations that this one has waited for (`EnqueueOptions.after`), in the order of their ids, with their results; those in other queues come last. Empty for one that has waited
-    /// for none, and in a local queue, where references to operations have their results.
+    /// The dependencies of this operation (`EnqueueOptions.after`) with their results, in the order of their ids.
+    ///
+    /// Dependencies in other queues come last. The list is empty for an operation without dependencies, and in a local
+    /// queue, where references to operations have their results.
     ///
     /// ```swift
     /// let pages = try await context.dependencies().map { try $0.value(as: Page.self) }
     /// ```
     ///
-    /// A result of up to 4 KiB is kept for the operation that waits, up to 64 KiB in all. A larger one is read from the dependency, as long as that is kept.
+    /// Results of up to 4 KiB each, 64 KiB in all, are stored for the operation that waits. A larger one is read from
+    /// the dependency, as long as its result is stored.
     ///
     /// - Returns: each dependency once.
-    /// - Throws: `OperationsError` with `.leaseLost` if Redis cannot be reached until the lease has lapsed; `CancellationError`.
+    /// - Throws: `OperationsError` with `.leaseLost` if Redis cannot be reached before the lease lapses;
+    ///   `CancellationError`.
     public func dependencies() async throws -> [DependencyResult] {
         try await link.inputs().map { DependencyResult($0) }
     }

@@ -1,29 +1,30 @@
 import Foundation
 
 extension OperationContext {
-    /// Runs a body for each element of a sequence, and goes on behind the last finished one in a later run.
+    /// Runs a body for each element of a sequence; a later run continues after the last finished element.
     ///
     /// ```swift
     /// try await context.iterate(users) { user in try await mailer.send(letter, to: user) }
     /// ```
     ///
-    /// After each element the operation's checkpoint is the number of finished ones. A later run, after a failed attempt, a lost worker or a
-    /// deploy, leaves out as many: the sequence must have the same elements in the same order again. Elements that ended in the last 250 ms
-    /// before a worker was lost are done again.
+    /// After each element, the checkpoint of the operation is the number of finished elements. A later run (after a
+    /// failed attempt, a lost worker or a deploy) skips that many. So the sequence must have equal elements in an equal
+    /// order in each run. Elements that ended in the last 250 ms before a worker was lost run again.
     ///
-    /// Between two elements a requested cancel ends the operation. There the operation also leaves its slot, without a used attempt: when the
-    /// worker stops; and after `slice`, if other operations wait for a slot, to the tail of its lane. To do so, `iterate` throws: let its error
-    /// through.
+    /// Between two elements a requested cancel ends the operation. The operation also leaves its slot there if the
+    /// worker stops, and after `slice` if other operations wait for a slot. In the second case the operation goes to
+    /// the tail of its lane. Neither uses an attempt. To leave the slot, `iterate` throws: do not catch its error.
     ///
-    /// An operation has one checkpoint: call neither `checkpoint` nor a second `iterate` beside this.
+    /// An operation has one checkpoint: do not call `checkpoint` or a second `iterate` as well.
     ///
     /// - Parameters:
-    ///   - elements: the elements, the same in each run.
-    ///   - slice: after this time in one run the operation leaves its slot to others that wait.
-    ///   - isolation: where the body runs: the actor of the caller.
-    ///   - body: called for one element after the other. It may run twice for the same one.
-    /// - Throws: what the body throws; `CancellationError`; `OperationsError` with `.refused` for an untracked operation, which has no
-    ///   checkpoint; `DecodingError` if the operation's checkpoint is none of `iterate`.
+    ///   - elements: the elements, equal in each run.
+    ///   - slice: the time in one run after which the operation leaves its slot to others that wait.
+    ///   - isolation: the actor on which the body runs, by default the caller's.
+    ///   - body: called for one element after the other. May run twice for one element.
+    /// - Throws: the error of the body; `CancellationError`; `OperationsError` with `.refused` for an untracked
+    ///   operation, which has no checkpoint; `DecodingError` if the stored checkpoint cannot be read as one of
+    ///   `iterate`.
     public func iterate<Elements: Sequence>(
         _ elements: Elements,
         slice: Duration = Defaults.slice,
@@ -42,7 +43,8 @@ extension OperationContext {
         try loop.finish()
     }
 
-    /// Runs a body for one cursor after the other, and goes on with the last one in a later run: for pages of unknown number.
+    /// Runs a body for one cursor after the other, such as pages of unknown number; a later run continues at the last
+    /// cursor.
     ///
     /// ```swift
     /// try await context.iterate(from: 1) { page in
@@ -52,14 +54,17 @@ extension OperationContext {
     /// }
     /// ```
     ///
-    /// The checkpoint is the cursor of the next step. See `iterate(_:slice:isolation:_:)` for what happens between two steps.
+    /// The checkpoint is the cursor of the next step. Between two steps the rules of `iterate(_:slice:isolation:_:)`
+    /// apply.
     ///
     /// - Parameters:
-    ///   - first: where the first run begins.
-    ///   - slice: after this time in one run the operation leaves its slot to others that wait.
-    ///   - isolation: where the body runs: the actor of the caller.
-    ///   - body: one step. Returns the cursor of the next one; nil = that was the last. It may run twice for the same cursor.
-    /// - Throws: as `iterate(_:slice:isolation:_:)`; `OperationsError` with `.tooLarge` for a cursor of more than 64 KiB.
+    ///   - first: the cursor of the first run's first step.
+    ///   - slice: the time in one run after which the operation leaves its slot to others that wait.
+    ///   - isolation: the actor on which the body runs, by default the caller's.
+    ///   - body: one step. Returns the cursor of the next step; nil = this step was the last. May run twice for one
+    ///     cursor.
+    /// - Throws: as `iterate(_:slice:isolation:_:)`; `OperationsError` with `.tooLarge` if the checkpoint with the
+    ///   cursor has more than 64 KiB.
     public func iterate<Cursor: Codable & Sendable>(
         from first: Cursor,
         slice: Duration = Defaults.slice,
@@ -77,21 +82,25 @@ extension OperationContext {
         }
     }
 
-    /// Runs a body for each element of an asynchronous sequence that can begin behind a cursor, such as rows by their id.
+    /// Runs a body for each element of an asynchronous sequence that can start after a cursor, such as rows by their
+    /// id.
     ///
     /// ```swift
-    /// try await context.iterate({ last in database.rows(after: last) }, cursor: \.id) { row in try await index.add(row) }
+    /// try await context.iterate({ last in database.rows(after: last) }, cursor: \.id) { row in
+    ///     try await index.add(row)
+    /// }
     /// ```
     ///
-    /// The checkpoint is the cursor of the last finished element. See `iterate(_:slice:isolation:_:)` for what happens between two elements.
+    /// The checkpoint is the cursor of the last finished element. Between two elements the rules of
+    /// `iterate(_:slice:isolation:_:)` apply.
     ///
     /// - Parameters:
-    ///   - elements: makes the elements behind a cursor; nil = all of them.
-    ///   - cursor: the cursor of an element.
-    ///   - slice: after this time in one run the operation leaves its slot to others that wait.
-    ///   - isolation: where the body runs: the actor of the caller.
-    ///   - body: called for one element after the other. It may run twice for the same one.
-    /// - Throws: as `iterate(_:slice:isolation:_:)`; what the sequence throws.
+    ///   - elements: makes the sequence of the elements after a cursor; nil = all elements.
+    ///   - cursor: returns the cursor of an element.
+    ///   - slice: the time in one run after which the operation leaves its slot to others that wait.
+    ///   - isolation: the actor on which the body runs, by default the caller's.
+    ///   - body: called for one element after the other. May run twice for one element.
+    /// - Throws: as `iterate(_:slice:isolation:_:)`; the error of the sequence.
     public func iterate<Elements: AsyncSequence, Cursor: Codable & Sendable>(
         _ elements: (Cursor?) async throws -> Elements,
         cursor: (Elements.Element) -> Cursor,
@@ -113,7 +122,7 @@ extension OperationContext {
     }
 }
 
-/// Who would rather have the slot of a running operation.
+/// The reason for which a running operation should leave its slot.
 package enum SlotWish: Sendable {
     /// The worker stops.
     case stopping
@@ -121,15 +130,15 @@ package enum SlotWish: Sendable {
     case others
 }
 
-/// Thrown through a body that leaves its slot between two elements.
+/// Thrown through a body to leave the slot between two elements.
 package struct SlotLeft: Error, CustomStringConvertible {
     package let wish: SlotWish
     package var description: String { "the operation leaves its slot between two elements: let this error through" }
 }
 
-/// A loop that stores where it is, and leaves its slot where it may.
+/// A loop that stores its place, and leaves its slot between two steps.
 private struct Iteration<Cursor: Codable> {
-    /// What is stored: where to go on, and in the end that there is nothing left.
+    /// The stored checkpoint: the next cursor, or the note that the loop has finished.
     private struct Place: Codable {
         var next: Cursor?
         var isFinished: Bool?
@@ -138,7 +147,7 @@ private struct Iteration<Cursor: Codable> {
     private let context: OperationContext
     private let sliceEnd: ContinuousClock.Instant
     private var place: Place
-    /// Each run moves on by an element at least.
+    /// Each run finishes at least one element before it leaves the slot because of its slice.
     private var hasMoved = false
 
     var cursor: Cursor? { place.next }

@@ -1,30 +1,34 @@
 import Foundation
 
 extension OperationContext {
-    /// Runs an effect once for the operation, whatever the number of attempts and deliveries, and returns its result.
+    /// Runs an effect once for the operation, across attempts and deliveries, and returns its result.
     ///
     /// ```swift
     /// let receipt = try await context.once("charge") { try await bank.charge(order) }
     /// ```
     ///
-    /// The first call runs the body and stores what it returns under the run's fence; only then it returns. Later calls with this label, in
-    /// this run, in a later attempt or after a lost worker, return the stored result and do not run the body. A body that throws stores
-    /// nothing, so the next call runs it again.
+    /// The first call runs the body, stores the result under the run's fence, and then returns. Later calls with this
+    /// label return the stored result and do not run the body: in this run, in a later attempt, or after a lost worker.
+    /// A body that throws stores nothing, so the next call runs it again.
     ///
-    /// Between the effect and the write a worker may be lost: then the body runs again. So pass the effect a key that it can recognise, such as
-    /// `context.id`, if it has to be exactly once. A run that lost its lease stores nothing: `once` throws before the body, or after it if the
-    /// lease was lost meanwhile.
+    /// If a worker is lost between the effect and the write, the body runs again. For an effect that must happen
+    /// exactly once, pass it a key that it can recognise, such as `context.id`. A run that lost its lease stores
+    /// nothing: `once` throws before the body, or after it if the lease was lost meanwhile.
     ///
-    /// Results are kept as long as the operation, also by `sluice retry`. `sluice rerun` makes a new operation without any. `sluice show` lists
-    /// the labels. As all results, they are stored as clear text, also for encrypted operations.
+    /// Results are stored as long as the operation, also across `sluice retry`. `sluice rerun` makes a new operation
+    /// without them. `sluice show` lists the labels. Like all results, they are stored as clear text, also for
+    /// encrypted operations.
     ///
     /// - Parameters:
-    ///   - label: a name for the effect, unique in the operation: 1 to 128 letters, digits, '.', '_' or '-'. At most 64 in an operation.
-    ///   - isolation: where the body runs: the actor of the caller.
-    ///   - body: the effect. Calls with the same label wait for each other.
-    /// - Returns: what the body returned, now or then. At most 64 KiB as JSON, all labels together.
-    /// - Throws: what the body throws; `OperationsError` with `.invalidName`, with `.refused` for an untracked operation, with `.leaseLost`, and
-    ///   with `.tooLarge` for too many labels or bytes, after which no other attempt follows.
+    ///   - label: a name for the effect, unique in the operation: 1 to 128 letters, digits, '.', '_' or '-'. An
+    ///     operation has at most 64 labels.
+    ///   - isolation: the actor on which the body runs, by default the caller's.
+    ///   - body: the effect. Calls with one label wait for each other.
+    /// - Returns: the value that the body returned, now or earlier. All labels and results of an operation have at most
+    ///   64 KiB together, as JSON.
+    /// - Throws: the error of the body; `OperationsError` with `.invalidName`, with `.refused` for an untracked
+    ///   operation, with `.leaseLost`, and with `.tooLarge` for too many labels or bytes. After `.tooLarge` no other
+    ///   attempt follows.
     public func once<Value: Codable & Sendable>(
         _ label: String,
         isolation: isolated (any Actor)? = #isolation,
@@ -71,24 +75,24 @@ extension OperationContext {
     }
 }
 
-/// The results of a run's `once`: those of earlier runs are read at the first call.
+/// The results of `once` in a run; the first call reads those of earlier runs.
 package final class OnceResults: Sendable {
     private struct State {
-        /// By label; nil = not read yet.
+        /// Results by label; nil = not read yet.
         var stored: [String: [UInt8]]?
-        /// The labels that a call is at, and the calls that wait for it.
+        /// The labels with a call in progress, each with the calls that wait for it.
         var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
     }
 
-    /// What became of a result.
+    /// The outcome of storing a result.
     package enum Stored: Sendable, Equatable {
-        /// It is stored.
+        /// The result is stored.
         case stored
-        /// There is one of this label.
+        /// The label has this stored result already.
         case replayed([UInt8])
         case tooManyLabels
         case tooManyBytes
-        /// The fence is not valid any more.
+        /// The fence is no longer valid.
         case stale
     }
 
@@ -107,10 +111,10 @@ package final class OnceResults: Sendable {
         self.write = write
     }
 
-    /// Bytes that a result takes of `Defaults.onceBytes`.
+    /// The number of bytes that a result counts towards `Defaults.onceBytes`.
     package static func byteCount(_ label: String, _ json: [UInt8]) -> Int { label.utf8.count + json.count }
 
-    /// Whether one more result has room beside others.
+    /// Judges whether one more result fits next to the others.
     package static func judge(_ label: String, _ json: [UInt8], beside others: [String: [UInt8]]) -> Stored {
         if let other = others[label] { return .replayed(other) }
         if others.count >= Defaults.onceLabels { return .tooManyLabels }
@@ -118,7 +122,7 @@ package final class OnceResults: Sendable {
         return bytes > Defaults.onceBytes ? .tooManyBytes : .stored
     }
 
-    /// Waits until no other call is at this label.
+    /// Waits until no other call with this label is in progress.
     func enter(_ label: String) async {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
@@ -144,11 +148,12 @@ package final class OnceResults: Sendable {
         next?.resume()
     }
 
-    /// The stored result of a label; throws if there is none and no room for one.
+    /// Returns the stored result of a label; throws if the label has no result and no room is left for one.
     func stored(_ label: String) async throws -> [UInt8]? {
         let all = try await all()
         if let found = all[label] { return found }
-        // Known before the effect. Of its bytes only one that is full is.
+        // Refuse before the effect if no label or no byte is left. The size of the result is known only after the
+        // effect.
         switch Self.judge(label, [], beside: all) {
         case .tooManyLabels, .tooManyBytes: throw tooLarge(label, .tooManyLabels)
         case .stored, .replayed, .stale: return nil
@@ -167,7 +172,7 @@ package final class OnceResults: Sendable {
 
     /// Stores a result.
     ///
-    /// - Returns: the one that is kept, which is an older one if there was one.
+    /// - Returns: the stored result, which is an older one if the label had one.
     func store(_ json: [UInt8], for label: String) async throws -> [UInt8] {
         let outcome = try await uncancelled { [write] in try await write(label, json) }
         switch outcome {
@@ -188,7 +193,7 @@ package final class OnceResults: Sendable {
         }
     }
 
-    /// A cancel of the task that has had an effect must not keep its result from being stored.
+    /// Runs in a task of its own: a cancel after the effect must not keep its result from being stored.
     private func uncancelled<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws
         -> Value
     {

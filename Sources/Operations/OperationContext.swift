@@ -4,22 +4,22 @@ import Foundation
 public struct OperationContext: Sendable {
     /// The operation's id, the same in all its attempts.
     public let id: OperationID
-    /// The name by which the handler was found.
+    /// The name under which the handler is registered.
     public let name: String
-    /// The queue that it was claimed from.
+    /// The queue from which the operation was claimed.
     public let queue: String
-    /// Its priority when it was claimed.
+    /// The priority of the operation when it was claimed.
     public let priority: OperationPriority
     /// 1 for the first run. Only a failure of the operation itself starts the next attempt.
     public let attempt: Int
-    /// How often it may run before it is dead.
+    /// The number of attempts after which the operation is dead.
     public let maxAttempts: Int
     /// 1, plus the number of workers that were lost while they held this attempt.
     public let delivery: Int
     /// The producer's tags.
     public let tags: [String]
-    /// The producer's headers: texts that go with the operation and are not arguments of it, for example its tenant, or the trace that it is
-    /// part of. They are the same in each attempt.
+    /// The producer's headers: texts that accompany the arguments, for example a tenant or a trace. Equal in each
+    /// attempt.
     public let headers: [String: String]
     private let validFence: Int64
     package let link: any OperationLink
@@ -69,8 +69,10 @@ public struct OperationContext: Sendable {
         self.link = link
     }
 
-    /// A number that grows with each claim in this queue. Pass it to a store that refuses lower numbers: then a run that lost its lease
-    /// cannot overwrite what its successor wrote.
+    /// A number that grows with each claim in this queue.
+    ///
+    /// Pass the fence to a store that refuses lower numbers: then a run that lost its lease cannot overwrite the writes
+    /// of its successor.
     ///
     /// - Throws: `OperationsError` with `.leaseLost` if this run may no longer own the operation.
     public var fence: Int64 {
@@ -86,15 +88,16 @@ public struct OperationContext: Sendable {
         }
     }
 
-    /// Why, by whom and when the operation's cancel was requested. `Task.isCancelled` becomes true at the same time.
+    /// The reason, author and time of the cancel request. `Task.isCancelled` becomes true at the same time.
     ///
-    /// Nil while no cancel is requested, and where the body has to end for another reason: its time limit, or a worker that stops.
+    /// Nil while no cancel is requested, and if the body must end for another reason: its time limit, or a worker that
+    /// stops.
     public var cancellation: Cancellation? { link.cancellation }
 
-    /// Sets what is called if a forced cancel ends the operation: it ends what the body has started, without any grace.
+    /// Sets the function to call if a forced cancel ends the operation, to stop the body's programs at once.
     package func whenForced(_ kill: @escaping @Sendable () -> Void) { link.whenForced(kill) }
 
-    /// Reports progress. Sent at most every 250 ms; the last value always arrives.
+    /// Reports progress, at most every 250 ms; the last value always arrives.
     ///
     /// - Parameters:
     ///   - fraction: 0 to 1. Other values are clamped, and NaN is ignored.
@@ -104,7 +107,7 @@ public struct OperationContext: Sendable {
         link.write(.progress(fraction: min(max(fraction, 0), 1), message: message))
     }
 
-    /// Adds lines to the operation's log: `sluice logs ID`. The last 1,000 lines or 256 KiB are kept.
+    /// Adds lines to the operation's log (`sluice logs ID`), which keeps the last 1,000 lines or 256 KiB.
     ///
     /// A line of more than 4,096 bytes is cut between two characters and ends with "…".
     public func log(_ text: String) {
@@ -115,8 +118,9 @@ public struct OperationContext: Sendable {
 
     /// Stores a checkpoint, from which the next run can continue after a failed attempt, a lost worker or a drain.
     ///
-    /// The last checkpoint counts. It is stored within 250 ms, and before the end of this run. Work after the last stored checkpoint is done
-    /// again. A run that lost its lease stores nothing. Only tracked operations have checkpoints.
+    /// The last checkpoint counts. Redis has it within 250 ms, and before the end of this run. Work after the last
+    /// stored checkpoint is repeated. A run that lost its lease stores nothing. Only tracked operations have
+    /// checkpoints.
     ///
     /// - Parameter state: a value of at most 64 KiB as JSON.
     /// - Throws: `OperationsError` with `.tooLarge`, or what the encoder throws.
@@ -124,7 +128,7 @@ public struct OperationContext: Sendable {
         try checkpoint(json: Array(try JSONEncoder().encode(state)))
     }
 
-    /// Stores a checkpoint that is JSON already.
+    /// Stores a checkpoint that already is JSON.
     package func checkpoint(json: [UInt8]) throws(OperationsError) {
         guard json.count <= Defaults.checkpointBytes else {
             throw OperationsError(
@@ -137,20 +141,20 @@ public struct OperationContext: Sendable {
         link.write(.checkpoint(json))
     }
 
-    /// The last checkpoint of this operation, from this run or an earlier one; nil if there is none.
+    /// Returns the last checkpoint of this operation, from this run or an earlier one; nil if none is stored.
     ///
     /// ```swift
     /// var page = try await context.lastCheckpoint(as: Int.self) ?? 0
     /// ```
     ///
-    /// - Parameter type: what was stored.
-    /// - Throws: `DecodingError` if the checkpoint is of another type, or the error of reading it.
+    /// - Parameter type: the type of the stored value.
+    /// - Throws: `DecodingError` if the checkpoint is of another type; the error of the read.
     public func lastCheckpoint<State: Decodable>(as type: State.Type = State.self) async throws -> State? {
         guard let json = try await lastCheckpointJSON() else { return nil }
         return try JSONDecoder().decode(type, from: Data(json))
     }
 
-    /// The last checkpoint as stored JSON.
+    /// Returns the last checkpoint as stored JSON.
     package func lastCheckpointJSON() async throws -> [UInt8]? { try await link.lastCheckpoint() }
 }
 
@@ -158,21 +162,21 @@ public struct OperationContext: Sendable {
 package protocol OperationLink: Sendable {
     var ownsLease: Bool { get }
     var cancellation: Cancellation? { get }
-    /// Sets what is called if a forced cancel ends the operation, at once if one has.
+    /// Sets the function to call if a forced cancel ends the operation; calls it at once if one already has.
     func whenForced(_ kill: @escaping @Sendable () -> Void)
     func write(_ content: Report.Content)
-    /// The last checkpoint, of this run or an earlier one.
+    /// Returns the last checkpoint, of this run or an earlier one.
     func lastCheckpoint() async throws -> [UInt8]?
-    /// How its dependencies ended.
+    /// Returns how the dependencies ended.
     func inputs() async throws -> [DependencyInput]
-    /// With what the body enqueues; nil = it can enqueue nothing.
+    /// The producer through which the body enqueues; nil = the body cannot enqueue.
     var producer: RunProducer? { get }
     /// The results of `once`; nil = the operation is not tracked.
     var onceResults: OnceResults? { get }
     var isTracked: Bool { get }
-    /// Who would rather have the slot, between two steps of the body; nil = no other.
+    /// Returns why the operation should leave its slot between two steps of the body; nil = it keeps the slot.
     ///
-    /// - Parameter sliceIsOver: the body has run for its time slice.
+    /// - Parameter sliceIsOver: whether the body has run for its time slice.
     func slotWish(sliceIsOver: Bool) -> SlotWish?
 }
 

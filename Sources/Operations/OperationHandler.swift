@@ -1,6 +1,6 @@
 /// Runs the operations of one name, with its types erased.
 package struct OperationHandler: Sendable {
-    /// Takes the arguments (JSON) and returns the result (JSON, or empty if there is none).
+    /// Takes the arguments (JSON) and returns the result (JSON, or no bytes without a result).
     package typealias Body = @Sendable (_ arguments: [UInt8], _ context: OperationContext) async throws -> [UInt8]
 
     /// Decides what follows an error; nil = the policy decides.
@@ -11,9 +11,9 @@ package struct OperationHandler: Sendable {
     package var name: String
     /// Attempts and pauses, unless the producer sets its own.
     package var retryPolicy: RetryPolicy
-    /// Longest time for one attempt, unless the producer sets its own; nil = no limit.
+    /// The longest time for one attempt, unless the producer sets its own; nil = no limit.
     package var runTimeout: Duration?
-    /// Decides by the error. Not called for an error that is not retryable itself.
+    /// Decides by the error. Not called for an error with `isRetryable` false.
     package var decide: Decision?
     package var onEnd: EndHook?
     package var body: Body

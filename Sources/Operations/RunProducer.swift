@@ -1,18 +1,18 @@
 import Synchronization
 
-/// With what the body of a run enqueues others.
+/// Enqueues operations for the body of a run.
 package final class RunProducer: Sendable {
-    /// The client of the program, which this module does not know.
+    /// The program's client, whose type this module does not know.
     package let client: any Sendable
-    /// The run; what starts with its completion is bound to it.
+    /// The claim of the run. Operations that start with the run's completion are bound to it.
     package let run: RunClaim
     private let opening = Mutex<Task<OperationID, any Error>?>(nil)
 
     package init(client: any Sendable, run: RunClaim) { (self.client, self.run) = (client, run) }
 
-    /// The group that ends with the run, made at the first call.
+    /// Returns the group that ends with the run; the first call makes it.
     ///
-    /// - Throws: what `make` throws; the next call makes it then.
+    /// - Throws: the error of `make`; the next call tries again.
     package func group(_ make: @escaping @Sendable () async throws -> OperationID) async throws -> OperationID {
         let task = opening.withLock { opening in
             if let known = opening { return known }

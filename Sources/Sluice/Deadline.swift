@@ -1,8 +1,8 @@
 import Operations
 
-/// When a wait ends, and how long that was when it began.
+/// The end of a wait, and the length of the wait.
 struct Deadline: Sendable {
-    /// What is longer is no limit that a program meets; the sum of instants stays in range.
+    /// Longer timeouts count as 100 years, so that the sum with an instant stays in range.
     private static let longest = Duration.seconds(100 * 365 * 86_400)
     private let total: Duration
     private let instant: ContinuousClock.Instant
@@ -13,10 +13,10 @@ struct Deadline: Sendable {
         instant = .now + total
     }
 
-    /// What is left; not below zero.
+    /// The time that is left; never below zero.
     var left: Duration { max(.zero, instant - .now) }
 
-    /// How long it was: `1.5 s`.
+    /// The length of the whole wait as text, such as `1.5 s`.
     var text: String {
         let seconds = total.inSeconds
         return seconds == seconds.rounded() ? "\(Int64(seconds)) s" : "\(seconds) s"

@@ -1,17 +1,17 @@
 import Operations
 
 extension OperationReference: DependencyConvertible {
-    /// The operation as something to wait for, with the policy `cancel`.
+    /// The operation as a dependency, with the policy `cancel`.
     public var dependency: Dependency { Dependency(id, queue: queue) }
 }
 
 extension OperationHandle: DependencyConvertible {
-    /// The operation as something to wait for, with the policy `cancel`.
+    /// The operation as a dependency, with the policy `cancel`.
     public var dependency: Dependency { reference.dependency }
 }
 
 extension EnqueueOptions {
-    /// Starts an operation only when others have ended. It is `blocked` until then.
+    /// Starts an operation only after others have ended. The operation is `blocked` until then.
     ///
     /// ```swift
     /// let page = try await sluice.enqueue(Fetch(url: url))
@@ -19,19 +19,26 @@ extension EnqueueOptions {
     /// try await sluice.enqueue(CleanUp(url: url), .after(page.onFailure(.run), index.onFailure(.run)))
     /// ```
     ///
-    /// If one of them does not finish, its policy decides: `cancel` ends this operation as well, with all that depends on it; `run` starts it all the
-    /// same; `hold` leaves it blocked until the dependency is tried again and finishes, or the operation is released or cancelled. What has ended
-    /// already counts at once. Among operations of one enqueue the order does not matter.
+    /// If a dependency does not finish, its policy decides:
     ///
-    /// - Parameter dependencies: tracked operations of any queue of the namespace, at most 10,000 in all: handles, references, ids (of the queue of this
-    ///   operation), or one of these with a policy, `page.onFailure(.run)`. Those of several options add up; of one operation the last policy counts.
+    /// - `cancel` cancels this operation and everything that depends on it.
+    /// - `run` starts this operation anyway.
+    /// - `hold` leaves this operation blocked until the dependency is retried and finishes, or until this operation is
+    ///   released or cancelled.
+    ///
+    /// Dependencies that have ended already count at once. Within one enqueue the order of operations does not matter.
+    ///
+    /// - Parameter dependencies: tracked operations of any queue of the namespace, at most 10,000 in all. Pass handles,
+    ///   references, ids (in the queue of this operation), or one of these with a policy, such as
+    ///   `page.onFailure(.run)`. Dependencies of several options add up. If several options name the same operation,
+    ///   the last policy counts.
     public static func after(_ dependencies: any DependencyConvertible...) -> EnqueueOptions {
         waiting(for: dependencies.map(\.dependency))
     }
 
-    /// Starts an operation only when others have ended; see `after(_:)`.
+    /// Starts an operation only after others have ended; see `after(_:)`.
     ///
-    /// - Parameter dependencies: as of `after(_:)`, any number of one kind.
+    /// - Parameter dependencies: as in `after(_:)`, any number of one kind.
     public static func after<Dependencies: Sequence>(_ dependencies: Dependencies) -> EnqueueOptions
     where Dependencies.Element: DependencyConvertible {
         waiting(for: dependencies.map(\.dependency))
@@ -45,9 +52,9 @@ extension EnqueueOptions {
 }
 
 extension EnqueueOptions {
-    /// What the operation waits for, each once.
+    /// Returns the dependencies, each once, after checking them.
     ///
-    /// - Throws: `.invalidOption`.
+    /// - Throws: `.invalidOption` for an untracked operation or too many dependencies; `.invalidName` for a queue name.
     func checkedDependencies() throws(OperationsError) -> [Dependency] {
         guard !dependencies.isEmpty else { return [] }
         guard tracked != false else {
@@ -69,11 +76,11 @@ extension EnqueueOptions {
     }
 }
 
-/// The order in which operations of one enqueue go to Redis: each behind those that it waits for, otherwise as they are.
+/// The sending order of the operations of one enqueue: dependencies first, otherwise unchanged.
 package enum DependencyOrder {
-    /// - Parameter queue: of the operation at a place; nil = that of the call.
-    /// - Returns: the operations' places in their order; nil = they may go as they are.
-    /// - Throws: `.invalidOption` if they wait for each other, naming those that do.
+    /// - Parameter queue: returns the queue of the operation at an index; nil = the queue of the call.
+    /// - Returns: the operations' indexes in sending order; nil if no operation has dependencies.
+    /// - Throws: `.invalidOption` if operations wait for each other; the error names them.
     package static func places(
         _ operations: [NewOperation],
         queue: (Int) -> String? = { _ in nil }
@@ -89,7 +96,7 @@ package enum DependencyOrder {
         return search.order
     }
 
-    /// The places of what each of the operations depends on, of these.
+    /// Returns, for each operation, the indexes of its dependencies among these operations.
     package static func dependencies(_ operations: [NewOperation], queue: (Int) -> String?) -> [[Int]] {
         var places: [DependencyName: Int] = [:]
         for (place, operation) in operations.enumerated().reversed() {
@@ -100,7 +107,7 @@ package enum DependencyOrder {
         }
     }
 
-    /// Depth first, without recursion: a chain may have any length.
+    /// A depth-first search without recursion, because a chain may have any length.
     private struct Search {
         enum Mark { case new, open, done }
 
@@ -113,7 +120,7 @@ package enum DependencyOrder {
             marks = Array(repeating: .new, count: dependencies.count)
         }
 
-        /// - Returns: a cycle, if there is one behind this place.
+        /// - Returns: a cycle that is reachable from this index; nil if the search finds none.
         mutating func visit(_ start: Int) -> [Int]? {
             guard marks[start] == .new else { return nil }
             var path = [(place: start, next: 0)]
@@ -141,7 +148,7 @@ package enum DependencyOrder {
 }
 
 extension ProducerBroker where Self: OperatorBroker {
-    /// Enqueues operations that may wait for each other.
+    /// Enqueues operations that may depend on each other, and on operations of other queues.
     ///
     /// - Returns: the outcomes in the order of the operations.
     func enqueueWaiting(
@@ -168,7 +175,7 @@ extension ProducerBroker where Self: OperatorBroker {
         return outcomes
     }
 
-    /// The same with what the queues of dependencies elsewhere say of these.
+    /// Adds the states of dependencies in other queues to the operations.
     private func linked(_ operations: [NewOperation], queue: String) async throws -> [NewOperation] {
         let said = try await said(of: operations.flatMap { $0.links?.remoteNeeds ?? [] }, queue: queue)
         guard !said.isEmpty else { return operations }
@@ -181,9 +188,9 @@ extension ProducerBroker where Self: OperatorBroker {
         }
     }
 
-    /// Asks the queues of dependencies elsewhere how these stand. From then on they tell this queue how each ends.
+    /// Asks other queues for the states of dependencies there. From then on these queues report each end to this queue.
     ///
-    /// - Throws: `.refused` if too many queues have to hear of one of them.
+    /// - Throws: `.refused` if too many queues wait for one of the dependencies.
     func said(of dependencies: [Dependency], queue: String) async throws -> [DependencyName: RemoteState] {
         let names = Set(dependencies.filter { $0.queue != nil }.map(\.name))
         var said: [DependencyName: RemoteState] = [:]
@@ -215,7 +222,7 @@ extension OperationLinks {
 }
 
 extension NewOperation {
-    /// Names what it depends on as its queue does, each once; of two policies the last one counts.
+    /// Removes the queue name from dependencies in the same queue, and merges duplicates: the last policy counts.
     fileprivate mutating func nameDependencies(from queue: String) {
         if links?.callback?.group.queue == queue { links?.callback?.group.queue = nil }
         guard let after = links?.after, after.contains(where: { $0.queue != nil }) else { return }
@@ -232,7 +239,7 @@ extension NewOperation {
 // MARK: - More dependencies than a call can say
 
 extension NewOperation {
-    /// Takes out what does not fit a call; the operation does not start before the rest is said.
+    /// Takes out the dependencies that do not fit into one call. The operation cannot start before they are added.
     fileprivate mutating func takeRest() -> OperationLinks? {
         guard let links, links.after.count > OperationLinks.dependenciesOfACall else { return nil }
         var rest = links
@@ -244,9 +251,9 @@ extension NewOperation {
 }
 
 extension ProducerBroker where Self: OperatorBroker {
-    /// Says the rest of what an operation depends on.
+    /// Adds the rest of an operation's dependencies.
     ///
-    /// - Returns: the outcome of its enqueue.
+    /// - Returns: the outcome of the operation's enqueue.
     fileprivate func complete(_ id: OperationID, with rest: OperationLinks, queue: String) async throws
         -> EnqueueOutcome
     {
@@ -257,7 +264,7 @@ extension ProducerBroker where Self: OperatorBroker {
             let change = NeedsChange(id, added: part, part: start + step >= rest.after.count ? .last : .part)
             switch try await self.change(change, by: "producer", queue: queue) {
             case .done: continue
-            // It was there before, or was removed, cancelled or released meanwhile.
+            // The operation existed before the enqueue, or was removed, cancelled or released meanwhile.
             case .notOpen, .unknown, .refused, .otherKind: return .exists
             case .held:
                 throw OperationsError(

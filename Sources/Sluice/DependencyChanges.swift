@@ -1,43 +1,49 @@
 import Operations
 
 extension OperationReference {
-    /// Lets the operation wait for another one besides those that it waits for already. Only before it starts: it is `blocked` from then on, unless the
-    /// other one has ended well.
+    /// Adds a dependency to this operation before it starts. The operation is `blocked` from then on, unless the other
+    /// one has finished.
     ///
     /// ```swift
     /// try await merge.addDependency(page)
     /// try await cleanUp.addDependency(merge.onFailure(.run))
     /// ```
     ///
-    /// - Parameter other: a tracked operation of any queue of the namespace, with a policy or without; an id is one of the queue of this operation.
-    /// - Throws: `OperationsError` with `.refused` if it has started or ended, is held, or would wait for more than 10,000; `.invalidOption` if the other
-    ///   one waits for it already, directly or not; `.notFound` if one of them is not there; `.unavailable` if Redis cannot be reached.
+    /// - Parameter other: a tracked operation of any queue of the namespace, with or without a policy. An id alone
+    ///   means an operation in the queue of this operation.
+    /// - Throws: `OperationsError`:
+    ///   - `.refused` if this operation has started or ended, is held, is a group, or would have more than 10,000
+    ///     dependencies.
+    ///   - `.invalidOption` if the other operation depends on this one, directly or not.
+    ///   - `.notFound` if one of them does not exist.
+    ///   - `.unavailable` if Redis cannot be reached.
     public func addDependency(_ other: any DependencyConvertible) async throws {
         try await client.change(self, adding: [other.dependency])
     }
 
-    /// Lets the operation wait for another one no more. If it waits for nothing else, it is ready, or scheduled if its time is to come.
+    /// Removes a dependency. An operation without further dependencies becomes ready, or scheduled if its time has not
+    /// come.
     ///
-    /// - Parameter other: what it waits for, or has waited for. Any other one is ignored.
-    /// - Throws: `OperationsError` with `.refused` if it has started or ended, or is held; `.notFound` if it is not there; `.unavailable` if Redis
-    ///   cannot be reached.
+    /// - Parameter other: a current or former dependency; any other operation is ignored.
+    /// - Throws: `OperationsError` with `.refused` if this operation has started or ended, or is held; `.notFound` if
+    ///   it does not exist; `.unavailable` if Redis cannot be reached.
     public func removeDependency(_ other: any DependencyConvertible) async throws {
         try await client.change(self, removing: [other.dependency])
     }
 }
 
 extension OperationHandle {
-    /// Lets the operation wait for another one besides; see `OperationReference.addDependency(_:)`.
+    /// Adds a dependency to this operation; see `OperationReference.addDependency(_:)`.
     ///
-    /// - Parameter other: a tracked operation of any queue of the namespace, with a policy or without.
+    /// - Parameter other: a tracked operation of any queue of the namespace, with or without a policy.
     /// - Throws: as `OperationReference.addDependency(_:)`.
     public func addDependency(_ other: any DependencyConvertible) async throws {
         try await reference.addDependency(other)
     }
 
-    /// Lets the operation wait for another one no more; see `OperationReference.removeDependency(_:)`.
+    /// Removes a dependency from this operation; see `OperationReference.removeDependency(_:)`.
     ///
-    /// - Parameter other: what it waits for, or has waited for.
+    /// - Parameter other: a current or former dependency.
     /// - Throws: as `OperationReference.removeDependency(_:)`.
     public func removeDependency(_ other: any DependencyConvertible) async throws {
         try await reference.removeDependency(other)
@@ -45,8 +51,9 @@ extension OperationHandle {
 }
 
 extension SluiceClient {
-    /// Changes what an operation waits for. An edge is written first and looked at then: of two that would close a cycle from two sides at once, at
-    /// least one sees it, and takes its edge back.
+    /// Changes the dependencies of an operation. Writes new dependencies first, and searches for a cycle afterwards. If
+    /// two changes at once close a cycle from both sides, at least one of them sees it and removes its dependency
+    /// again.
     package func change(
         _ reference: OperationReference,
         adding added: [Dependency] = [],
@@ -75,7 +82,7 @@ extension SluiceClient {
         }
     }
 
-    /// - Parameter note: is called with those that it has not waited for before.
+    /// - Parameter note: called with the dependencies that are new.
     private func apply(
         _ reference: OperationReference,
         _ added: [Dependency],

@@ -1,6 +1,6 @@
 import Operations
 
-/// Runs at most one operation per key at a time, on the whole cluster: what `KeyedOperations` does in a process.
+/// Runs at most one operation per key at a time on the whole cluster, as `KeyedOperations` does in one process.
 ///
 /// ```swift
 /// let syncs = sluice.keyed(queue: "sync")
@@ -8,8 +8,8 @@ import Operations
 /// let changes = try await sync.value
 /// ```
 ///
-/// In flight means waiting or executing. An operation that was asked to end is not joined and does not make others skip. The next operation of its
-/// key starts when it has ended.
+/// An operation is in flight while it waits or executes. An operation that was told to end is not joined, and does not
+/// make others skip. The next operation of its key starts after its end.
 public struct DistributedKeyedOperations: Sendable {
     private let client: SluiceClient
     private let queue: String
@@ -21,18 +21,18 @@ public struct DistributedKeyedOperations: Sendable {
         self.freshness = freshness
     }
 
-    /// Enqueues an operation, unless one of its key is in flight and the policy says otherwise.
+    /// Enqueues an operation; if an operation of the key is in flight, the policy decides.
     ///
     /// Atomic: of any number of concurrent callers on any number of machines, one enqueues the operation.
     ///
     /// - Parameters:
-    ///   - key: what the operation is about, 1 to 128 bytes without control characters.
-    ///   - onDuplicate: what to do if an operation of this key is in flight.
-    ///   - operation: its stored properties are the arguments.
-    ///   - options: all but queue, delay with `debounce`, and `untracked`.
-    /// - Returns: the handle of the operation that was enqueued, or of the one that is there: then `isNew` is false.
-    /// - Throws: as `SluiceClient.enqueue`; `OperationsError` with `.refused` if more than 100 operations that wait for the key would have to be
-    ///   replaced at once.
+    ///   - key: identifies the work, 1 to 128 bytes without control characters.
+    ///   - onDuplicate: the policy if an operation of this key is in flight.
+    ///   - operation: the operation; its stored properties are the arguments.
+    ///   - options: any options but queue, `untracked` and, with `debounce`, a delay.
+    /// - Returns: the handle of the new operation, or of the existing one: then `isNew` is false.
+    /// - Throws: as `SluiceClient.enqueue`; `OperationsError` with `.refused` if more than 100 waiting operations of
+    ///   the key would have to be replaced at once.
     @discardableResult
     public func run<Body: DistributedOperation>(
         _ key: String,
@@ -46,12 +46,13 @@ public struct DistributedKeyedOperations: Sendable {
 }
 
 extension SluiceClient {
-    /// At most one operation per key at a time in a queue.
+    /// Returns an object that runs at most one operation per key at a time in a queue.
     ///
     /// - Parameters:
-    ///   - queue: where the operations run. Other queues have keys of their own.
-    ///   - freshness: how long `join` and `skip` answer with an operation that has finished: more than zero, at most 100 years; nil = not at all.
-    /// - Returns: runs operations by their keys; copy it freely.
+    ///   - queue: the queue of the operations. Each queue has its own keys.
+    ///   - freshness: how long `join` and `skip` return a finished operation instead of a new one: more than zero, at
+    ///     most 100 years; nil = not at all.
+    /// - Returns: a value that runs operations by key; copy it freely.
     public func keyed(queue: String = Defaults.queue, freshness: Duration? = nil) -> DistributedKeyedOperations {
         DistributedKeyedOperations(client: self, queue: queue, freshness: freshness)
     }

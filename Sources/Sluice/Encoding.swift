@@ -1,21 +1,22 @@
 import Foundation
 
-/// Makes operations of a type: its values as JSON, and what the options say of all of them.
+/// Encodes operations of one type as JSON, and applies their options.
 ///
-/// Foundation's encoder takes about as long as the calls that enqueue many, so many are encoded in parallel. All of it before the first is
-/// sent: if one value cannot be encoded, nothing is enqueued.
+/// Encoding takes about as long as the calls that enqueue many operations, so large enqueues are encoded in parallel.
+/// All of them are encoded before the first call: if one value cannot be encoded, nothing is enqueued.
 struct Encoding<Body: DistributedOperation>: Sendable {
-    /// What is the same for all.
+    /// The options that all operations share.
     let options: EnqueueOptions
-    /// All options of each operation, in order; nil = they are the same.
+    /// All options of each operation, in order; nil = every operation has the shared options.
     let own: [EnqueueOptions]?
-    /// See `EnqueueOptions.operation`.
+    /// Milliseconds of server time; see `EnqueueOptions.operation`.
     let serverTime: Int64?
 
-    /// As many are worth a task, and after as many others get the thread: there are no more threads than processors.
+    /// The number of operations that one task encodes at least, and after which it yields its thread.
     private static var part: Int { 1000 }
 
-    /// - Throws: what the encoder throws, or `EnqueueOptions.operation`; `CancellationError` if there are many and the task is cancelled.
+    /// - Throws: errors of the encoder and of `EnqueueOptions.operation`; `CancellationError` if more than 1,000
+    ///   operations are encoded and the task is cancelled.
     func operations(_ bodies: [Body]) async throws -> [NewOperation] {
         guard bodies.count > Self.part else { return try encoded(bodies[...]) }
         return try await inParallel(bodies)
@@ -33,7 +34,7 @@ struct Encoding<Body: DistributedOperation>: Sendable {
             var operations: [NewOperation] = []
             operations.reserveCapacity(bodies.count)
             for (_, share) in shares.sorted(by: { $0.key < $1.key }) { operations += share }
-            // The tasks made ids that grow in no order.
+            // The parallel tasks made ids that are not in order.
             for index in operations.indices where own?[index].id == nil { operations[index].id = OperationID() }
             return operations
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How operations are enqueued: queue, priority, delay and so on. What is not set has its default.
+/// Options of an enqueue, such as queue, priority and delay. Each option has a default.
 ///
 /// ```swift
 /// try await sluice.enqueue(Resize(path: "a.png", width: 200), .queue("images"), .priority(.high), .delay(.seconds(5)))
@@ -9,13 +9,14 @@ import Foundation
 /// try await sluice.enqueue(Report(day: day), nightly, .attempts(3))
 /// ```
 ///
-/// Every enqueue takes any number of these values. A later value replaces what an earlier one sets; tags and headers add up.
+/// Every enqueue takes any number of these values. A later value replaces an earlier one; tags, headers, dependencies
+/// and groups add up.
 public struct EnqueueOptions: Sendable, Equatable {
     /// When an operation may start.
     public enum Start: Sendable, Equatable {
         /// As soon as a slot is free.
         case now
-        /// After this time, at most 100 years, counted by the server from the moment it takes the operation.
+        /// After this time, at most 100 years. The server counts it from the moment at which it receives the operation.
         case delay(Duration)
         /// At this time of the server's clock, at most 100 years ahead.
         case at(Date)
@@ -23,47 +24,48 @@ public struct EnqueueOptions: Sendable, Equatable {
 
     /// The name of the queue; nil = `default`.
     public var queue: String?
-    /// How urgently an operation wants a slot; nil = normal.
+    /// The priority, which selects the lane of the queue; nil = normal.
     public var priority: OperationPriority?
     /// When an operation may start; nil = as soon as a slot is free. `.delay` and `.at` replace each other.
     public var start: Start?
     /// Labels to search for: at most 16 of at most 64 bytes each.
     public var tags: [String] = []
-    /// Texts that the body gets besides its arguments; see `headers(_:)`.
+    /// Extra texts for the body, in addition to its arguments; see `headers(_:)`.
     public var headers: [String: String] = [:]
     /// The id to use, for one operation only; nil = a new one.
     public var id: OperationID?
-    /// How often an operation may run, 1 to 999; nil = what its type says.
+    /// Maximum number of attempts, 1 to 999; nil = the number in the type's `retryPolicy`.
     public var attempts: Int?
-    /// Time after which an operation is no longer started, at most 100 years; nil = never.
+    /// Time after which an operation no longer starts, at most 100 years; nil = no such time.
     public var expires: Duration?
-    /// Longest time for one attempt, at most 100 years; nil = what its type says.
+    /// Longest time for one attempt, at most 100 years; nil = the limit of the type.
     public var runTimeout: Duration?
     /// False for the fast path without a record; see `untracked`. nil = true.
     public var tracked: Bool?
-    /// What to wait for beyond the answer of Redis; nil = nothing. See `durability(_:)`.
+    /// Confirmation to wait for beyond the answer of Redis; nil = none. See `durability(_:)`.
     public var durability: Durability?
-    /// See `unique(_:ifExists:freshFor:)`; nil = it may be there any number of times.
+    /// The unique key and its policy, see `unique(_:ifExists:freshFor:)`; nil = no unique key.
     package var uniqueness: Uniqueness?
-    /// See `key(_:)`; nil = it runs beside any others.
+    /// The limit key, see `key(_:)`; nil = no limit key.
     public var limitKey: String?
-    /// See `after(_:)`; without any it waits for no other operation.
+    /// Operations to wait for; see `after(_:)`.
     public var dependencies: [Dependency] = []
-    /// See `group(_:)`; without any it is in no group.
+    /// Groups to enter; see `group(_:)`.
     package var groups: [DependencyName] = []
-    /// See `withCompletion`.
+    /// True if the operation starts with the completion of a run; see `withCompletion`.
     package var isForCompletion = false
-    /// Of the group that ends with a run; see `OperationContext.enqueue`.
+    /// The callback of the group that finishes with a run; see `OperationContext.enqueue`.
     package var callback: GroupCallback?
 
     /// Combines options into one value.
     ///
-    /// - Parameter options: a later one replaces what an earlier one sets; tags, headers, dependencies and groups add up. Without any, everything has its default.
+    /// - Parameter options: a later option replaces an earlier one; tags, headers, dependencies and groups add up.
+    ///   Without options, everything has its default.
     public init(_ options: EnqueueOptions...) { self.init(options) }
 
     /// Combines options into one value, for functions that take options and pass them on.
     ///
-    /// - Parameter options: a later one replaces what an earlier one sets; tags, headers, dependencies and groups add up.
+    /// - Parameter options: a later option replaces an earlier one; tags, headers, dependencies and groups add up.
     public init(_ options: [EnqueueOptions]) { for option in options { add(option) } }
 
     private mutating func add(_ later: EnqueueOptions) {
@@ -93,24 +95,27 @@ extension EnqueueOptions {
     /// - Parameter name: 1 to 128 characters; see `NameRule`.
     public static func queue(_ name: String) -> EnqueueOptions { setting(\.queue, name) }
 
-    /// How urgently an operation wants a slot, instead of normally.
+    /// Sets the priority, instead of normal.
     ///
     /// - Parameter priority: the lane of the queue.
     public static func priority(_ priority: OperationPriority) -> EnqueueOptions { setting(\.priority, priority) }
 
-    /// Starts an operation after a time at the earliest. A delayed operation is always tracked.
+    /// Delays an operation: it starts after this time at the earliest. A delayed operation is always tracked.
     ///
-    /// - Parameter time: zero to 100 years, counted by the server from the moment it takes the operation.
+    /// - Parameter time: zero to 100 years. The server counts it from the moment at which it receives the operation.
     public static func delay(_ time: Duration) -> EnqueueOptions { setting(\.start, .delay(time)) }
 
-    /// Starts an operation at a time at the earliest. A delayed operation is always tracked.
+    /// Delays an operation: it starts at this date at the earliest. A delayed operation is always tracked.
     ///
-    /// - Parameter date: a time of the server's clock, at most 100 years ahead; a past one means now.
+    /// - Parameter date: a time of the server's clock, at most 100 years ahead; a past date means now.
     public static func at(_ date: Date) -> EnqueueOptions { setting(\.start, .at(date)) }
 
-    /// The limit key: a tenant, an account or a host. Of the operations of a queue with one key only so many run at once and start in a time, as
-    /// `SluiceClient.limit(queue:_:)` says for the keys of the queue, and keys get equal shares of a busy queue: one with a hundred thousand
-    /// operations holds up no other. An operation with a limit key is always tracked.
+    /// Sets the limit key, such as a tenant, an account or a host.
+    ///
+    /// Limits per key bound how many operations of a key run at once and how many start in a time.
+    /// `SluiceClient.limit(queue:_:)` sets them for a queue. Keys get equal shares of a busy queue, or shares by their
+    /// weights: a key with a hundred thousand operations does not delay the others. An operation with a limit key is
+    /// always tracked.
     ///
     /// ```swift
     /// try await sluice.enqueue(Import(file: file), .queue("imports"), .key("acme"))
@@ -125,26 +130,28 @@ extension EnqueueOptions {
     /// - Parameter tags: at most 16 in all, of at most 64 bytes each.
     public static func tags(_ tags: String...) -> EnqueueOptions { setting(\.tags, tags) }
 
-    /// Texts that the body finds in `OperationContext.headers`, in addition to those of other options: for what goes with an operation and is
-    /// not an argument of it, as a tenant or a trace. Of two values of one name the later one counts.
+    /// Adds texts that the body finds in `OperationContext.headers`.
+    ///
+    /// Headers are for values that belong to an operation but are not arguments, such as a tenant or a trace. If
+    /// several options set a header of the same name, the later value counts.
     ///
     /// ```swift
     /// try await sluice.enqueue(Resize(path: "a.png", width: 200), .headers(["tenant": "acme"]))
     /// ```
     ///
-    /// They are signed with the operation, but not encrypted, and displays show them: put no secrets into them.
+    /// Headers are signed with the operation, but not encrypted, and displays show them: put no secrets into them.
     ///
-    /// - Parameter headers: at most 32 in all. Names of 1 to 128 characters (see `NameRule`); values of printable text, at most 1 KiB each; at
-    ///   most 4 KiB in all, names included.
+    /// - Parameter headers: at most 32 in all, and at most 4 KiB in all, names included. Names have 1 to 128 characters
+    ///   (see `NameRule`). Values are printable text of at most 1 KiB each.
     public static func headers(_ headers: [String: String]) -> EnqueueOptions { setting(\.headers, headers) }
 
     /// The id to use, instead of a new one. An operation with an id is always tracked.
     ///
-    /// - Parameter id: `OperationID(key:)` makes the same id of the same key, so that a repeated enqueue of one piece of work is one
-    ///   operation: the one that is there stays as it is.
+    /// - Parameter id: the id. `OperationID(key:)` makes the same id from the same key, so a repeated enqueue of the
+    ///   same work finds the existing operation and leaves it unchanged.
     public static func id(_ id: OperationID) -> EnqueueOptions { setting(\.id, id) }
 
-    /// How often an operation may run, instead of what the `retryPolicy` of its type says.
+    /// Sets the maximum number of attempts, instead of the number in the type's `retryPolicy`.
     ///
     /// - Parameter count: 1 to 999, the first run included.
     public static func attempts(_ count: Int) -> EnqueueOptions { setting(\.attempts, count) }
@@ -154,24 +161,25 @@ extension EnqueueOptions {
     /// - Parameter time: more than zero, at most 100 years, counted by the server.
     public static func expires(after time: Duration) -> EnqueueOptions { setting(\.expires, time) }
 
-    /// Longest time for one attempt, instead of what the type says.
+    /// Sets the longest time for one attempt, instead of the type's limit.
     ///
     /// - Parameter time: more than zero, at most 100 years.
     public static func runTimeout(_ time: Duration) -> EnqueueOptions { setting(\.runTimeout, time) }
 
-    /// The fast path, for work whose end no one waits for: no state, result, log or handle while all goes well. A record is made only
-    /// if the operation fails or is cancelled.
+    /// Selects the fast path: no state, result, log or handle while all goes well. Use it for work whose end no client
+    /// waits for. Redis makes a record only if the operation fails or is cancelled.
     public static var untracked: EnqueueOptions { setting(\.tracked, false) }
 
-    /// A record from the beginning, with state, result and log: the default, and what replaces an earlier `untracked`.
+    /// Gives an operation a record from the beginning, with state, result and log: the default. Replaces an earlier
+    /// `untracked`.
     public static var tracked: EnqueueOptions { setting(\.tracked, true) }
 
-    /// Waits for more than the answer that Redis has the operation, for at most five seconds.
+    /// Waits for a confirmation by replicas or the disk after Redis has stored the operation, for at most five seconds.
     ///
     /// If the confirmation does not come in time, the enqueue does not throw: the operation is stored, and
     /// `OperationReference.isConfirmed` is false. Do not repeat the enqueue.
     ///
-    /// - Parameter durability: what confirms the operation: replicas, or the disk.
+    /// - Parameter durability: the confirmation to wait for: by replicas or by the disk.
     public static func durability(_ durability: Durability) -> EnqueueOptions { setting(\.durability, durability) }
 
     private static func setting<Value>(
@@ -188,9 +196,10 @@ extension EnqueueOptions {
     /// The queue, with its default.
     package var queueName: String { queue ?? Defaults.queue }
 
-    /// With what one operation of many adds.
+    /// Returns these options together with the options of one operation of many.
     ///
-    /// - Throws: `OperationsError` with `.invalidOption` for another queue or durability: many go to one queue, and are confirmed once.
+    /// - Throws: `OperationsError` with `.invalidOption` for another queue or durability: many operations go to one
+    ///   queue, and are confirmed once.
     func with(_ own: EnqueueOptions) throws(OperationsError) -> EnqueueOptions {
         let all = EnqueueOptions(self, own)
         guard all.queueName == queueName else {
@@ -209,17 +218,18 @@ extension EnqueueOptions {
         return all
     }
 
-    /// Whether a date is to become a delay, which needs the server's clock.
+    /// True if the start is a date, which needs the server's clock to become a delay.
     var needsServerTime: Bool { if case .at = start { true } else { false } }
 }
 
 extension EnqueueOptions {
-    /// The operation as the broker takes it, checked as far as a client can.
+    /// Returns the operation in the broker's form, checked as far as a client can.
     ///
     /// - Parameters:
-    ///   - name: the registered type.
+    ///   - name: the name of the registered type.
     ///   - arguments: one JSON value as UTF-8.
-    ///   - retry: the type's policy as the producer knows it; `attempts` overrides its number. nil = what the worker's type says.
+    ///   - retry: the type's policy as the producer knows it; `attempts` overrides its number of attempts. nil = the
+    ///     policy of the worker's type.
     ///   - serverTime: milliseconds of server time; needed for `.at` only.
     /// - Throws: `OperationsError` with `.invalidName`, `.invalidOption` or `.tooLarge`.
     package func operation(
@@ -258,7 +268,7 @@ extension EnqueueOptions {
         )
         return NewOperation(
             id: id ?? OperationID(),
-            // Only a record can tell that an id is taken.
+            // Only a record shows that an id is taken.
             tracked: (tracked ?? true) || id != nil,
             priority: priority ?? .normal,
             delayMilliseconds: try delay(serverTime: serverTime),

@@ -1,40 +1,48 @@
-/// An enqueued operation of a known type: its result, its changes, its cancel.
+/// An enqueued operation of a known type: reads the result, follows or cancels the operation.
 ///
-/// A handle is a value; it may be copied, and dropping it changes nothing for the operation.
+/// A handle is a value. Copying or dropping it has no effect on the operation.
 public struct OperationHandle<Body: DistributedOperation>: Sendable {
-    /// The same operation without its type.
+    /// The operation without its type.
     public let reference: OperationReference
 
     package init(reference: OperationReference) { self.reference = reference }
 
-    /// Its id.
+    /// The id of the operation.
     public var id: OperationID { reference.id }
-    /// False if the enqueue has added nothing: an operation with this id or with its unique key was there, or it is in the client's buffer.
+    /// False if the enqueue added nothing to Redis: an operation with this id or unique key existed, or the operation
+    /// is in the client's buffer.
     public var isNew: Bool { reference.isNew }
-    /// The queue that it is in.
+    /// The queue of the operation.
     public var queue: String { reference.queue }
 
     /// Where the operation is now: in Redis, or in the client's buffer.
     public var storage: EnqueueStorage { reference.storage }
 
-    /// Waits until the operation ends, and returns what its `main` returned.
+    /// Waits until the operation ends, and returns the result of its `main`.
     ///
-    /// There is no limit, even while no worker runs: after five seconds without one, the client's logger gets a warning.
-    /// `value(timeout:)` has a limit.
+    /// The wait has no limit, even while no worker runs: after five seconds without a worker, the client's logger gets
+    /// a warning. Use `value(timeout:)` for a limit.
     ///
-    /// - Throws: `OperationsError` with `.dead` and the last stored error, `.cancelled` with the reason, or `.expired` if it ended so;
-    ///   `.notFound` if it is beyond its retention; `.unavailable` if Redis cannot be reached; `DecodingError` if the stored
-    ///   result is not of the type's output. `CancellationError` when the waiting task is cancelled; the operation goes on then.
+    /// - Throws:
+    ///   - `OperationsError` with `.dead` and the last stored error, `.cancelled` with the reason, or `.expired`, if
+    ///     the operation ended in that state.
+    ///   - `OperationsError` with `.notFound` if the operation is beyond its retention, `.unavailable` if Redis cannot
+    ///     be reached.
+    ///   - `DecodingError` if the stored result does not fit the output type.
+    ///   - `CancellationError` if the waiting task is cancelled or, outside of operations, its service is asked to shut
+    ///     down; the operation continues.
     public var value: Body.Output {
         get async throws { try Body.decode(result: try await reference.result()) }
     }
 
-    /// Waits until the operation ends, for a limited time, and returns what its `main` returned.
+    /// Waits until the operation ends, for a limited time, and returns the result of its `main`.
     ///
-    /// - Parameter timeout: longest time to wait; zero = look once. While Redis cannot be reached, the call takes up to five seconds more.
-    /// - Returns: what its `main` returned.
-    /// - Throws: `OperationsError` with `.timedOut`, saying how the operation stands and whether a live worker serves its queue, if it has
-    ///   not ended by then; it goes on, and may be waited for again. Otherwise as `value`.
+    /// - Parameter timeout: longest time to wait; zero = check once. While Redis cannot be reached, the call takes up
+    ///   to five seconds longer.
+    /// - Returns: the result of its `main`.
+    /// - Throws: `OperationsError` with `.timedOut` if the operation has not ended in time. The error names the
+    ///   operation's state, and whether a live worker serves its queue. The operation continues, and the wait may be
+    ///   repeated. Otherwise as `value`.
     public func value(timeout: Duration) async throws -> Body.Output {
         try Body.decode(result: try await reference.result(timeout: timeout))
     }
@@ -45,44 +53,46 @@ public struct OperationHandle<Body: DistributedOperation>: Sendable {
     /// The stored status now and after every change, until the operation ends or a time is over. See
     /// `OperationReference.changes(timeout:)`.
     ///
-    /// - Parameter timeout: longest time until it ends; zero = look once.
+    /// - Parameter timeout: longest time until the operation ends; zero = read once.
     /// - Returns: the stream.
     public func changes(timeout: Duration) -> AsyncThrowingStream<OperationStatus, any Error> {
         reference.changes(timeout: timeout)
     }
 
-    /// The stored status of the operation now.
+    /// Reads the stored status of the operation.
     ///
     /// - Throws: `OperationsError` with `.notFound` or `.unavailable`.
     public func status() async throws -> OperationStatus { try await reference.status() }
 
-    /// The state of the operation now.
+    /// Reads the state of the operation.
     ///
     /// - Throws: `OperationsError` with `.notFound` or `.unavailable`.
     public func state() async throws -> OperationState { try await reference.state() }
 
-    /// The progress that the operation last reported; nil if there is none.
+    /// Reads the progress that the operation last reported; nil if it reported none.
     ///
     /// - Throws: `OperationsError` with `.notFound` or `.unavailable`.
     public func progress() async throws -> OperationProgress? { try await reference.progress() }
 
-    /// Cancels the operation. The cancel is stored when this returns: a waiting operation has ended, a running one gets the request at once.
+    /// Cancels the operation. Redis has stored the cancel when this returns.
     ///
-    /// - Parameter reason: for people, kept with the operation.
-    /// - Returns: what the cancel did.
+    /// A waiting operation has ended then; the worker of a running one gets the request at once.
+    ///
+    /// - Parameter reason: for people; stored with the operation.
+    /// - Returns: the effect of the cancel.
     /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
     @discardableResult
     public func cancel(reason: String = "") async throws -> CancelResult { try await reference.cancel(reason: reason) }
 }
 
 extension SluiceClient {
-    /// A handle of an operation that was enqueued elsewhere.
+    /// Returns a handle of an operation that was enqueued elsewhere.
     ///
     /// - Parameters:
-    ///   - id: its id.
-    ///   - type: its type, which must have the result's form.
-    ///   - queue: the queue that it is in.
-    /// - Returns: the handle; its first call says whether there is such an operation.
+    ///   - id: the id of the operation.
+    ///   - type: the type of the operation; its output must fit the stored result.
+    ///   - queue: the queue of the operation.
+    /// - Returns: the handle. The first call on it shows whether the operation exists.
     public func handle<Body: DistributedOperation>(
         _ id: OperationID,
         of type: Body.Type,

@@ -2,14 +2,15 @@ import Operations
 import ServiceLifecycle
 
 extension OperationReference {
-    /// The stored status now and after every change, until the operation ends: states, and each progress.
+    /// The stored status now and after every change, until the operation ends: each state and each progress.
     ///
-    /// - The first element comes at once. The stream ends after a terminal state, or when the operation is gone.
-    /// - Every element was read from Redis. Redis notifies the client of each transition and of each progress that a worker writes, at
-    ///   most four a second. The client also reads once a second, in case a notification was lost or more than eight clients follow the
-    ///   operation. A status that is replaced before the client reads it is left out.
-    /// - While Redis cannot be reached, the stream waits. While no worker runs, it goes on: after five seconds, the client's logger gets a
-    ///   warning. `changes(timeout:)` has a limit, and says why it ends.
+    /// - The first element comes at once. The stream ends after a terminal state, or when the operation no longer
+    ///   exists.
+    /// - Every element was read from Redis. Redis notifies the client of each transition, and of progress at most four
+    ///   times a second. The client also reads once a second, in case a notification was lost or more than eight
+    ///   clients follow the operation. A status that is replaced before the client reads it is left out.
+    /// - While Redis cannot be reached, the stream waits. While no worker runs, it continues: after five seconds, the
+    ///   client's logger gets a warning. Use `changes(timeout:)` for a limit, and to learn why the stream ends.
     /// - Outside of operations, the stream also ends when the service that reads it is asked to shut down.
     public var changes: AsyncStream<OperationStatus> {
         AsyncStream { continuation in
@@ -23,13 +24,16 @@ extension OperationReference {
 
     /// The stored status now and after every change, until the operation ends or a time is over.
     ///
-    /// The elements are those of `changes`. The stream ends after a terminal state. It throws `OperationsError` with `.timedOut`, saying how
-    /// the operation stands and whether a live worker serves its queue, if it has not ended by then; it goes on, and may be followed
-    /// again. `.notFound` means that the operation is untracked, was removed or is beyond its retention. Outside of operations, it throws
-    /// `CancellationError` when the service that reads it is asked to shut down.
+    /// The elements are those of `changes`, and the stream ends after a terminal state. Otherwise it throws one of
+    /// these errors:
     ///
-    /// - Parameter timeout: longest time until it ends; zero = look once. While Redis cannot be reached, the end may take up to five seconds
-    ///   more.
+    /// - `OperationsError` with `.timedOut` if the operation has not ended in time. The error names the operation's
+    ///   state, and whether a live worker serves its queue. The operation continues, and may be followed again.
+    /// - `OperationsError` with `.notFound` if the operation is untracked, was removed or is beyond its retention.
+    /// - `CancellationError` outside of operations, if the service that reads the stream is asked to shut down.
+    ///
+    /// - Parameter timeout: longest time until the operation ends; zero = read once. While Redis cannot be reached, the
+    ///   stream may end up to five seconds later.
     /// - Returns: the stream.
     public func changes(timeout: Duration) -> AsyncThrowingStream<OperationStatus, any Error> {
         AsyncThrowingStream { continuation in
@@ -54,14 +58,14 @@ extension OperationReference {
 
     private enum FollowEnd: Sendable {
         case ended, gone
-        /// The time is over, the task was cancelled, or its service shuts down.
+        /// The time is over, the task was cancelled, or the service shuts down.
         case stopped
     }
 
     private func follow(until deadline: Deadline?, _ yield: @Sendable (OperationStatus) -> Void) async -> FollowEnd {
         await client.unserved.during(waitsIn: queue) {
             let hints = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-            // Before the end of the time can come, so that there is one look in any case.
+            // Before the deadline can end the stream, so that the status is read at least once.
             hints.continuation.yield()
             let tasks = sources(of: hints.continuation, until: deadline)
             defer { for task in tasks { task.cancel() } }
@@ -78,7 +82,7 @@ extension OperationReference {
         for await _ in hints {
             guard let found = try? await client.broker.details([id], queue: queue) else { continue }
             guard let detail = found.first.flatMap({ $0 }) else {
-                // An operation in the client's buffer comes to Redis later.
+                // An operation in the client's buffer is not in Redis yet.
                 if case .buffered = storage { continue }
                 return .gone
             }
@@ -90,7 +94,8 @@ extension OperationReference {
         return .stopped
     }
 
-    /// Tasks that say when to read: at the broker's hints, and each second. The last task ends the stream.
+    /// Starts the tasks that trigger reads: at each hint of the broker, and once a second. The task of the deadline
+    /// ends the stream.
     private func sources(
         of hints: AsyncStream<Void>.Continuation,
         until deadline: Deadline?

@@ -1,18 +1,19 @@
-/// An operation by its id, without its type: state, progress, raw result, cancel.
+/// An operation by its id, without its type: reads state, progress and raw result, or cancels the operation.
 public struct OperationReference: Sendable {
-    /// Its id.
+    /// The id of the operation.
     public let id: OperationID
-    /// The queue that it is in.
+    /// The queue of the operation.
     public let queue: String
-    /// False for the fast path, of which only failures and cancels are recorded.
+    /// False for the fast path, which records only failures and cancels.
     public let isTracked: Bool
-    /// False if the enqueue found an operation with this id or with its unique key and added nothing, or has left it in the client's buffer.
+    /// False if the enqueue added nothing to Redis: an operation with this id or unique key existed, or the operation
+    /// is in the client's buffer.
     public let isNew: Bool
-    /// Whether the durability that its enqueue asked for was reached in time; nil if none was asked for. False means stored, not yet
-    /// confirmed.
+    /// Whether the requested durability was reached in time; nil if the enqueue requested none. False means that the
+    /// operation is stored and not yet confirmed.
     public private(set) var isConfirmed: Bool?
     package let client: SluiceClient
-    /// The outcome of the call that buffered it, and its number there; nil = it went directly to Redis.
+    /// The receipt of the call that buffered the operation, and the index there; nil = it went directly to Redis.
     private let receipt: (EnqueueReceipt, index: Int)?
 
     init(
@@ -45,12 +46,14 @@ public struct OperationReference: Sendable {
         }
     }
 
-    /// Waits until Redis has the operation. Returns at once unless it is in the client's buffer.
+    /// Waits until Redis has stored the operation. Returns at once unless the operation is in the client's buffer.
     ///
-    /// - Parameter timeout: longest time to wait; nil = without limit, for as long as Redis is away.
-    /// - Throws: `OperationsError` with `.timedOut` if it is still in the buffer then, where it stays; otherwise if it was refused after it
-    ///   had waited, or given up when the client was closed. `CancellationError` when the waiting task is cancelled or, outside of
-    ///   operations, its service is asked to shut down.
+    /// - Parameter timeout: longest time to wait; nil = no limit, for as long as Redis is away.
+    /// - Throws:
+    ///   - `OperationsError` with `.timedOut` if the operation is still in the buffer, where it stays.
+    ///   - The error with which Redis refused the buffered operation, or with which the closed client gave it up.
+    ///   - `CancellationError` if the waiting task is cancelled or, outside of operations, its service is asked to shut
+    ///     down.
     public func stored(timeout: Duration? = nil) async throws {
         try await stored(until: Deadline(timeout))
     }
@@ -58,7 +61,7 @@ public struct OperationReference: Sendable {
     private func stored(until deadline: Deadline?) async throws {
         guard let (receipt, index) = receipt else { return }
         var isShutDown = false
-        // Others of the same enqueue may take longer.
+        // The receipt waits for all operations of the enqueue; others may take longer than this one.
         if receipt.outcome(index) == nil {
             isShutDown = try await untilShutdown { await receipt.wait(atMost: deadline?.left) } == nil
         }
@@ -80,33 +83,37 @@ public struct OperationReference: Sendable {
         return reference
     }
 
-    /// The stored status of the operation now.
+    /// Reads the stored status of the operation.
     ///
-    /// - Throws: `OperationsError` with `.notFound` for an operation that is untracked, was removed or is beyond its retention;
-    ///   `.unavailable` if Redis cannot be reached.
+    /// - Throws: `OperationsError` with `.notFound` for an operation that is untracked, was removed or is beyond its
+    ///   retention; `.unavailable` if Redis cannot be reached.
     public func status() async throws -> OperationStatus { OperationStatus(try await detail()) }
 
-    /// The state of the operation now.
+    /// Reads the state of the operation.
     ///
     /// - Throws: as `status()`.
     public func state() async throws -> OperationState { try await detail().state }
 
-    /// The progress that the operation last reported; nil if there is none.
+    /// Reads the progress that the operation last reported; nil if it reported none.
     ///
     /// - Throws: as `status()`.
     public func progress() async throws -> OperationProgress? { try await status().progress }
 
-    /// Waits until the operation ends, and returns the stored result: JSON, or nothing for an operation that returns `Void`.
+    /// Waits until the operation ends, and returns the stored result: JSON, or no bytes for an operation that returns
+    /// `Void`.
     ///
-    /// While no live worker serves its queue, the client's logger gets a warning after five seconds.
+    /// While no live worker serves the queue, the client's logger gets a warning after five seconds.
     ///
-    /// - Parameter timeout: longest time to wait; zero = look once, nil = without limit, also while no worker runs. While Redis cannot be
-    ///   reached, the call takes up to five seconds more.
-    /// - Returns: the result's bytes.
-    /// - Throws: `OperationsError` with `.timedOut`, saying how the operation stands and whether a live worker serves its queue, if it has
-    ///   not ended by then, and goes on; `.dead`, `.cancelled` or `.expired` and the stored reason if it ended so; otherwise as
-    ///   `status()`. `CancellationError` when the waiting task is cancelled or, outside of operations, its service is asked to shut down;
-    ///   the operation goes on then.
+    /// - Parameter timeout: longest time to wait; zero = check once, nil = no limit, even while no worker runs. While
+    ///   Redis cannot be reached, the call takes up to five seconds longer.
+    /// - Returns: the bytes of the result.
+    /// - Throws: as `status()`, and:
+    ///   - `OperationsError` with `.timedOut` if the operation has not ended in time; the operation continues. The
+    ///     error names the operation's state, and whether a live worker serves its queue.
+    ///   - `OperationsError` with `.dead`, `.cancelled` or `.expired` and the stored reason, if the operation ended in
+    ///     that state.
+    ///   - `CancellationError` if the waiting task is cancelled or, outside of operations, its service is asked to shut
+    ///     down; the operation continues.
     public func result(timeout: Duration? = nil) async throws -> [UInt8] {
         guard isTracked else {
             throw OperationsError(.refused, "an untracked operation keeps no result: enqueue it tracked", id: id)
@@ -133,17 +140,19 @@ public struct OperationReference: Sendable {
         case .expired: throw OperationsError(.expired, "it expired before a worker could start it", id: id)
         case .scheduled, .blocked, .ready, .executing, .retrying:
             if ends == nil { throw CancellationError() }
-            // An operator retried it between the two reads.
+            // An operator retried the operation between the two reads.
             return try await result(until: deadline)
         }
     }
 
-    /// Cancels the operation. The cancel is stored when this returns: a waiting operation has ended, a running one gets the request at once.
+    /// Cancels the operation. Redis has stored the cancel when this returns.
+    ///
+    /// A waiting operation has ended then; the worker of a running one gets the request at once.
     ///
     /// - Parameters:
-    ///   - reason: for people, kept with the operation.
-    ///   - force: no grace: see `SluiceClient.cancel(_:queue:reason:force:)`.
-    /// - Returns: what the cancel did.
+    ///   - reason: for people; stored with the operation.
+    ///   - force: true = without grace; see `SluiceClient.cancel(_:queue:reason:force:)`.
+    /// - Returns: the effect of the cancel.
     /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
     @discardableResult
     public func cancel(reason: String = "", force: Bool = false) async throws -> CancelResult {
@@ -157,7 +166,7 @@ public struct OperationReference: Sendable {
         return detail
     }
 
-    /// The error of a wait that was too short: the state of the operation, and whether a worker is there to run it.
+    /// Returns the error of a wait that timed out, with the operation's state and whether a worker can run it.
     func timedOut(_ deadline: Deadline) async -> OperationsError {
         let start = "operation \(id) has not ended after \(deadline.text)"
         guard let status = try? await status() else {

@@ -2,9 +2,9 @@ import Foundation
 
 /// The progress that a running operation reported.
 public struct OperationProgress: Sendable, Equatable {
-    /// 0 to 1.
+    /// The done part of the work, 0 to 1.
     public let fraction: Double
-    /// A few words for people; untrusted text.
+    /// A short message for people; untrusted text.
     public let message: String
 
     package init(fraction: Double, message: String) {
@@ -17,17 +17,17 @@ public struct OperationProgress: Sendable, Equatable {
 public struct OperationStatus: Sendable, Equatable {
     /// The state of the operation.
     public let state: OperationState
-    /// The number of its current or last run: 0 before the first.
+    /// The number of the current or last run: 0 before the first run.
     public let attempt: Int
     /// 1, plus the number of workers that were lost while they held this attempt.
     public let delivery: Int
-    /// How often its body has thrown `Snooze`.
+    /// How often the body has thrown `Snooze`.
     public let snoozes: Int
-    /// The progress that the operation last reported; nil if there is none.
+    /// The progress that the operation last reported; nil if it reported none.
     public let progress: OperationProgress?
     /// True once a cancel was requested.
     public let isCancelRequested: Bool
-    /// Its last failed attempt; nil if none failed.
+    /// The last failed attempt; nil if no attempt failed.
     public let lastFailure: OperationFailure?
 
     package init(_ detail: OperationDetail) {

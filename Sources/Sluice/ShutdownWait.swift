@@ -1,16 +1,17 @@
 import ServiceLifecycle
 
-/// Cancels a wait when the service that it is in is asked to shut down, since the shutdown would wait for it.
+/// Ends a wait when its service is asked to shut down; otherwise the shutdown would wait as well.
 ///
-/// A wait in the body of an operation goes on: bodies run in tasks of their own, which a worker lets end within its drain time-out.
+/// A wait in the body of an operation continues. Bodies run in tasks of their own, and a worker lets them end within
+/// its drain timeout.
 ///
-/// - Returns: nil = the shutdown has ended the wait.
-/// - Throws: what the wait throws.
+/// - Returns: the result of the wait; nil if the shutdown ended the wait.
+/// - Throws: any error of the wait.
 func untilShutdown<Result: Sendable>(_ wait: @escaping @Sendable () async throws -> Result) async throws -> Result? {
     do {
         return try await cancelWhenGracefulShutdown {
             let result = try await wait()
-            // Some waits return early.
+            // Some waits return early when they are cancelled.
             try Task.checkCancellation()
             return result
         }

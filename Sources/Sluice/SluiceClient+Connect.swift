@@ -8,24 +8,26 @@ import RedisClient
 extension SluiceClient {
     /// Connects to a Redis (6.2 or newer) or Valkey server.
     ///
-    /// The connection comes back by itself from then on; calls wait for it for up to five seconds.
+    /// The client restores a lost connection by itself; calls wait for it up to five seconds.
     ///
     /// - Parameters:
     ///   - url: `redis://[user[:password]@]host[:port][/database]`, `rediss://…` for TLS with a verified certificate
     ///     (`?cacert=FILE` names the authorities), `unix:///path/to/socket`,
     ///     `redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/MASTER[/database]`, or for a cluster
     ///     `redis+cluster://[user[:password]@]host[:port][,host[:port]…]`; the last two also with `rediss+`.
-    ///   - namespace: everything happens inside it; two namespaces never see each other.
+    ///   - namespace: the namespace of all queues; two namespaces never see each other.
     ///   - timeout: longest time to wait for the first answer, more than zero and at most 100 years.
-    ///   - keys: sign and encrypt what is enqueued; nil = nothing is.
-    ///   - buffering: keep operations in memory while Redis is away; nil = an enqueue throws then.
-    ///   - logger: gets a line when the connection is lost and found again, and when a task waits for operations of a queue that no live
-    ///     worker serves.
+    ///   - keys: sign and encrypt enqueued operations; nil = neither.
+    ///   - buffering: keeps operations in memory while Redis is away; nil = an enqueue throws then.
+    ///   - logger: gets a line when the connection is lost or restored, and when a task waits for operations of a queue
+    ///     that no live worker serves.
     /// - Returns: a client that Redis has answered. With a buffer, the client is returned even while Redis is away.
-    /// - Throws: `OperationsError`: `.invalidOption` for a URL or a timeout and `.invalidName` for a namespace that cannot be one, `.unavailable`
-    ///   if no server answers in time and nothing is to be buffered, `.denied` if Redis refuses user or
-    ///   password, `.untrusted` if its certificate is not to be trusted, `.incompatible` if the namespace has another protocol than this
-    ///   program speaks. In a cluster the protocol is checked by the first enqueue into a queue, and where queues are listed.
+    /// - Throws: `OperationsError`:
+    ///   - `.invalidOption` for an invalid URL or timeout; `.invalidName` for an invalid namespace.
+    ///   - `.unavailable` if no server answers in time and the client has no buffer.
+    ///   - `.denied` if Redis refuses the user or the password; `.untrusted` if the certificate is not trusted.
+    ///   - `.incompatible` if the namespace has another protocol than this program. In a cluster, the first enqueue
+    ///     into a queue and the list of queues check the protocol.
     public static func connect(
         to url: String,
         namespace: String = Defaults.namespace,
@@ -47,17 +49,20 @@ extension SluiceClient {
         )
     }
 
-    /// Connects to the embedded server: a private redis-server of this user on a unix socket, started if it does not run, shared by
-    /// all programs of the user, stopped with `sluice redis stop`.
+    /// Connects to the embedded server: a private redis-server of this user on a unix socket.
+    ///
+    /// The call starts the server if it does not run. All programs of the user share the server; `sluice redis stop`
+    /// stops it.
     ///
     /// - Parameters:
-    ///   - namespace: everything happens inside it.
-    ///   - keys: sign and encrypt what is enqueued; nil = nothing is.
-    ///   - buffering: keep operations in memory while Redis is away; nil = an enqueue throws then.
-    ///   - logger: gets a line when the server was started, when the connection is lost and found again, and when a task waits for
-    ///     operations of a queue that no live worker serves.
+    ///   - namespace: the namespace of all queues.
+    ///   - keys: sign and encrypt enqueued operations; nil = neither.
+    ///   - buffering: keeps operations in memory while Redis is away; nil = an enqueue throws then.
+    ///   - logger: gets a line when the server was started, when the connection is lost or restored, and when a task
+    ///     waits for operations of a queue that no live worker serves.
     /// - Returns: a client that Redis has answered.
-    /// - Throws: `OperationsError` with `.unavailable`, saying what to do, if no redis-server is installed or it cannot be started.
+    /// - Throws: `OperationsError` with `.unavailable` if no redis-server is installed or it cannot be started; the
+    ///   message contains the fix.
     public static func connectToEmbeddedServer(
         namespace: String = Defaults.namespace,
         keys: OperationKeys? = nil,
@@ -78,28 +83,30 @@ extension SluiceClient {
         )
     }
 
-    /// Connects to the server that the environment names: `SLUICE_REDIS_URL`, else `REDIS_URL`, else the embedded server.
+    /// Connects to the server that the environment names: `SLUICE_REDIS_URL`, else `REDIS_URL`, else the embedded
+    /// server.
     ///
-    /// A program that a worker runs as an operation (`SLUICE_OPERATION_ID` is set) does not use the embedded server, which its worker
-    /// may not serve: `sluice worker --pass-redis` passes the URL on.
+    /// A program that a worker runs as an operation (`SLUICE_OPERATION_ID` is set) never uses the embedded server,
+    /// because its worker may use another one. `sluice worker --pass-redis` passes the URL on.
     ///
-    /// The namespace is `SLUICE_NAMESPACE` or the default. Keys come from the file that `SLUICE_KEYS_FILE` names, or from `SLUICE_KEYS`.
+    /// The namespace is `SLUICE_NAMESPACE` or the default. Keys come from the file that `SLUICE_KEYS_FILE` names, or
+    /// from `SLUICE_KEYS`.
     ///
     /// - Parameters:
     ///   - environment: the variables.
-    ///   - buffering: keep operations in memory while Redis is away; nil = an enqueue throws then.
-    ///   - logger: gets a line when the connection is lost and found again, and when a task waits for operations of a queue that no live
-    ///     worker serves.
+    ///   - buffering: keeps operations in memory while Redis is away; nil = an enqueue throws then.
+    ///   - logger: gets a line when the connection is lost or restored, and when a task waits for operations of a queue
+    ///     that no live worker serves.
     /// - Returns: a client that Redis has answered.
     /// - Throws: as `connect(to:namespace:timeout:keys:buffering:logger:)` and
-    ///   `connectToEmbeddedServer(namespace:keys:buffering:logger:)`;
-    ///   `OperationKeysError`; `OperationsError` with `.unavailable` for an operation's program without a URL.
+    ///   `connectToEmbeddedServer(namespace:keys:buffering:logger:)`; `OperationKeysError`; `OperationsError` with
+    ///   `.unavailable` for an operation's program without a URL.
     public static func connectFromEnvironment(
         _ environment: [String: String] = ProcessInfo.processInfo.environment,
         buffering: EnqueueBuffering? = nil,
         logger: Logger = Logger(label: "sluice")
     ) async throws -> SluiceClient {
-        // A file that was read into a variable ends with a line end.
+        // A variable that was read from a file may end with a newline.
         let value = { (name: String) in
             environment[name].map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }.flatMap {
                 $0.isEmpty ? nil : $0
@@ -161,7 +168,7 @@ extension SluiceClient {
         ) { broker.close() }
     }
 
-    /// The id of the operation that this process runs as a program; nil if this process is not an operation's program.
+    /// The id of the operation that this process runs as a program; nil for any other process.
     package static func operationOfThisProcess(
         _ environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> String? {

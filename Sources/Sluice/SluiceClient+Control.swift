@@ -1,45 +1,49 @@
 import Foundation
 
-/// What a cancel did to an operation.
+/// The effect of a cancel on an operation.
 public enum CancelResult: Sendable, Equatable {
-    /// It was waiting, and ended as cancelled.
+    /// The operation was waiting, and has ended as cancelled.
     case cancelled
-    /// It runs; its worker has the cancel request.
+    /// The operation runs; its worker has the cancel request.
     case requested(worker: String)
-    /// It is a group: it takes no more members, these are cancelled, and it ends as cancelled when all of them have ended.
+    /// The operation is a group, and its members are cancelled. The group takes no more members, and ends as cancelled
+    /// after them.
     case requestedOfMembers
-    /// It ran, and a forced cancel has ended it. Nothing that this worker still writes about it is stored.
+    /// The operation ran, and a forced cancel has ended it. Redis refuses everything that this worker still writes
+    /// about it.
     case forced(worker: String)
-    /// It had ended before: as cancelled (nothing to do), or as finished, dead or expired (too late).
+    /// The operation had ended before: as cancelled (nothing to do), or as finished, dead or expired (too late).
     case alreadyEnded(OperationState)
-    /// There is no such operation in the queue.
+    /// The queue has no such operation.
     case unknown
 }
 
-/// What became of a retry, a hold, a release or a removal.
+/// The result of a retry, a hold, a release or a removal.
 public enum ChangeResult: Sendable, Equatable {
-    /// Done.
+    /// The change was made.
     case done
     /// The operation's state forbids it; nothing was changed.
     case refused(OperationState)
-    /// A retry was refused because this operation has its unique key; nothing was changed.
+    /// A retry was refused because this other operation has the unique key; nothing was changed.
     case keyTaken(by: OperationID)
-    /// There is no such operation in the queue.
+    /// The queue has no such operation.
     case unknown
 }
 
-/// Every call here is durable when it returns, and throws `OperationsError` with `.invalidName` for a name that cannot be one and
-/// `.unavailable` if Redis cannot be reached.
+/// Changes, which Redis has stored when the call returns. Each call throws `OperationsError` with `.invalidName` for an
+/// invalid name, and `.unavailable` if Redis cannot be reached.
 extension SluiceClient {
-    /// Asks to cancel operations of a queue. A waiting one has ended when this returns; a running one sees `Task.isCancelled`.
+    /// Cancels operations of a queue. A waiting operation has ended when this returns; a running one sees
+    /// `Task.isCancelled`.
     ///
     /// - Parameters:
-    ///   - ids: their ids.
-    ///   - queue: the queue that they are in.
-    ///   - reason: for people, kept with the operations.
-    ///   - force: no grace: what runs ends as cancelled at once, also if its worker does not answer. What the body still writes is refused,
-    ///     but the body itself may run until its worker hears of it, or longer.
-    /// - Returns: what the cancel did, in order.
+    ///   - ids: the ids of the operations.
+    ///   - queue: the queue of the operations.
+    ///   - reason: for people; stored with the operations.
+    ///   - force: true = without grace. A running operation ends as cancelled at once, even if its worker does not
+    ///     answer. Redis refuses everything that the body still writes. The body itself may run until its worker gets
+    ///     the request, or longer.
+    /// - Returns: the effect on each operation, in order.
     @discardableResult
     public func cancel(
         _ ids: [OperationID],
@@ -52,12 +56,13 @@ extension SluiceClient {
         }.map(CancelResult.init)
     }
 
-    /// Cancels everything that is in a queue at this moment, in constant time. What is enqueued later is not touched.
+    /// Cancels everything that is in a queue at this moment, in constant time. Operations that are enqueued later are
+    /// not affected.
     ///
     /// - Parameters:
-    ///   - queue: the queue's name.
-    ///   - reason: for people, kept with the operations.
-    /// - Returns: how many were waiting, and how many run and have a cancel request.
+    ///   - queue: the name of the queue.
+    ///   - reason: for people; stored with the operations.
+    /// - Returns: the number of operations that were waiting, and of those that run and have a cancel request.
     @discardableResult
     public func cancel(queue: String, reason: String = "") async throws -> (waiting: Int, executing: Int) {
         try NameRule.check(queue, role: "queue")
@@ -66,8 +71,9 @@ extension SluiceClient {
 
     /// Cancels everything that is in any queue of the namespace at this moment.
     ///
-    /// - Parameter reason: for people, kept with the operations.
-    /// - Returns: how many were waiting, and how many run and have a cancel request, over all queues.
+    /// - Parameter reason: for people; stored with the operations.
+    /// - Returns: the number of operations that were waiting, and of those that run and have a cancel request, over all
+    ///   queues.
     @discardableResult
     public func cancelAll(reason: String = "") async throws -> (waiting: Int, executing: Int) {
         let queues = try await broker.queues()
@@ -77,13 +83,15 @@ extension SluiceClient {
         }
     }
 
-    /// Stops handing out operations of a queue; what runs goes on.
+    /// Pauses a queue: workers claim none of its operations. Running operations continue.
     ///
     /// - Parameters:
-    ///   - queue: the queue's name.
-    ///   - duration: for how long, more than zero and at most 100 years, as the server's clock counts it in milliseconds; nil = until `resume`.
-    ///   - reason: for people, kept with the pause and its event.
-    /// - Throws: `OperationsError` with `.invalidName` or `.invalidOption` for a queue or a duration that cannot be one, or as any call.
+    ///   - queue: the name of the queue.
+    ///   - duration: the length of the pause, more than zero and at most 100 years, counted by the server's clock in
+    ///     milliseconds; nil = until `resume`.
+    ///   - reason: for people; stored with the pause and its event.
+    /// - Throws: `OperationsError` with `.invalidName` for an invalid queue name or `.invalidOption` for an invalid
+    ///   duration, or as any call.
     public func pause(queue: String, for duration: Duration? = nil, reason: String = "") async throws {
         try NameRule.check(queue, role: "queue")
         try TimeLimit.check(duration, "the pause")
@@ -93,30 +101,37 @@ extension SluiceClient {
         )
     }
 
-    /// Hands out operations of a paused queue again; on one that is not paused it does nothing.
+    /// Resumes a paused queue. A queue that is not paused stays unchanged.
     ///
-    /// - Parameter queue: the queue's name.
+    /// - Parameter queue: the name of the queue.
     public func resume(queue: String) async throws {
         try NameRule.check(queue, role: "queue")
         try await broker.setPaused(.resume(by: Self.identity), queue: queue)
     }
 
-    /// Limits how many operations of a queue run at once, or start in a time, on all workers together. A limit may be set before the queue is used; it holds for
-    /// the next operations, and what runs goes on.
+    /// Limits how many operations of a queue run at once, or start in a time, on all workers together.
+    ///
+    /// A limit may be set before the queue is used. New limits apply to operations that start later; running operations
+    /// continue.
     ///
     /// ```swift
     /// try await sluice.limit(queue: "mail", .concurrency(8))
     /// try await sluice.limit(queue: "reports", .concurrency(1))    // a serial queue
     /// try await sluice.limit(queue: "mail", .rate(QueueRate(100, per: .seconds(1), burst: 20)))
     /// try await sluice.limit(queue: "mail", .concurrency(nil))     // any number
-    /// try await sluice.limit(queue: "mail", .keyRate(QueueRate(100)), .keyRate(QueueRate(20, per: .seconds(60)), of: "acme"))
+    /// try await sluice.limit(
+    ///     queue: "mail",
+    ///     .keyRate(QueueRate(100)),
+    ///     .keyRate(QueueRate(20, per: .seconds(60)), of: "acme")
+    /// )
     /// ```
     ///
     /// - Parameters:
-    ///   - queue: the queue's name.
-    ///   - limits: what to set; other limits stay as they were.
+    ///   - queue: the name of the queue.
+    ///   - limits: the limits to set; other limits stay unchanged.
     /// - Returns: the limits that the queue has now.
-    /// - Throws: `OperationsError` with `.invalidName` or `.invalidOption` for a queue or a limit that cannot be one, or as any call.
+    /// - Throws: `OperationsError` with `.invalidName` for an invalid queue name or `.invalidOption` for an invalid
+    ///   limit, or as any call.
     @discardableResult
     public func limit(queue: String, _ limits: QueueLimit...) async throws -> QueueLimits {
         try NameRule.check(queue, role: "queue")
@@ -124,13 +139,16 @@ extension SluiceClient {
         return try await broker.setLimits(limits, by: Self.identity, queue: queue)
     }
 
-    /// Makes dead, cancelled and expired operations ready with fresh attempts, and retrying or scheduled ones ready at once. Of a group that has not
-    /// ended well, and not been cancelled, it does so with all members that have ended without finishing, also of groups in it.
+    /// Retries operations: dead, cancelled and expired ones become ready with fresh attempts, retrying and scheduled
+    /// ones at once.
+    ///
+    /// For a group that has not finished and was not cancelled, all members that ended without finishing are retried,
+    /// also those of groups in it.
     ///
     /// - Parameters:
-    ///   - ids: their ids.
-    ///   - queue: the queue that they are in.
-    /// - Returns: what became of each, in order.
+    ///   - ids: the ids of the operations.
+    ///   - queue: the queue of the operations.
+    /// - Returns: the result for each operation, in order.
     @discardableResult
     public func retry(_ ids: [OperationID], queue: String = Defaults.queue) async throws -> [ChangeResult] {
         try await inBatches(ids, queue: queue) {
@@ -139,14 +157,13 @@ extension SluiceClient {
         .map(ChangeResult.init)
     }
 
-    /// Holds ready, scheduled and retrying operations: they are blocked, and none of them starts until it is released. An expiry goes on
-    /// counting.
+    /// Holds ready, scheduled and retrying operations: they are blocked until they are released. Expiries keep running.
     ///
     /// - Parameters:
-    ///   - ids: their ids.
-    ///   - reason: for people, kept with the operations.
-    ///   - queue: the queue that they are in.
-    /// - Returns: what became of each, in order.
+    ///   - ids: the ids of the operations.
+    ///   - reason: for people; stored with the operations.
+    ///   - queue: the queue of the operations.
+    /// - Returns: the result for each operation, in order.
     @discardableResult
     public func hold(
         _ ids: [OperationID],
@@ -157,13 +174,13 @@ extension SluiceClient {
         return try await broker.hold(ids, by: Self.identity, reason: reason, queue: queue).map(ChangeResult.init)
     }
 
-    /// Releases held operations, to the heads of their lanes in this order. What was scheduled or retrying waits for its time again, if that
-    /// is to come.
+    /// Releases held operations to the heads of their lanes, in the given order. Scheduled and retrying operations wait
+    /// for their time again if it has not come.
     ///
     /// - Parameters:
-    ///   - ids: their ids.
-    ///   - queue: the queue that they are in.
-    /// - Returns: what became of each, in order.
+    ///   - ids: the ids of the operations.
+    ///   - queue: the queue of the operations.
+    /// - Returns: the result for each operation, in order.
     @discardableResult
     public func release(_ ids: [OperationID], queue: String = Defaults.queue) async throws -> [ChangeResult] {
         try NameRule.check(queue, role: "queue")
@@ -173,9 +190,9 @@ extension SluiceClient {
     /// Removes operations that do not run, with result, errors and log.
     ///
     /// - Parameters:
-    ///   - ids: their ids.
-    ///   - queue: the queue that they are in.
-    /// - Returns: what became of each, in order.
+    ///   - ids: the ids of the operations.
+    ///   - queue: the queue of the operations.
+    /// - Returns: the result for each operation, in order.
     @discardableResult
     public func remove(_ ids: [OperationID], queue: String = Defaults.queue) async throws -> [ChangeResult] {
         try await inBatches(ids, queue: queue) { try await broker.remove($0, by: Self.identity, queue: queue) }.map(
@@ -201,7 +218,7 @@ extension SluiceClient {
         CancelRequest(reason: reason, by: identity, isForced: force)
     }
 
-    /// This user and host, as a label for people.
+    /// The user and host of this process, as a label for people.
     package static let identity = "\(NSUserName())@\(ProcessInfo.processInfo.hostName)"
 }
 

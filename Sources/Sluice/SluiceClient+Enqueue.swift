@@ -7,17 +7,21 @@ extension SluiceClient {
     /// try await sluice.enqueue(Resize(path: "a.png", width: 200), .queue("images"), .priority(.high))
     /// ```
     ///
-    /// Atomic, and safe to repeat with the same `id`: an operation that is there already stays as it is, and the handle is of that
-    /// one. When this returns, Redis has the operation.
+    /// Atomic, and safe to repeat with the same `id`: an existing operation stays unchanged, and the handle refers to
+    /// it. Redis has stored the operation when this returns.
     ///
     /// - Parameters:
-    ///   - operation: its stored properties are the arguments.
-    ///   - options: queue, priority, delay and so on. A later option replaces what an earlier one sets; tags and headers add up.
-    /// - Returns: a handle to wait for the result, follow or cancel.
-    /// - Throws: `OperationsError`: `.invalidName`, `.invalidOption`, `.tooLarge`; `.unavailable` if Redis cannot be reached or
-    ///   refuses; `.outcomeUnknown` if no answer came (repeat with the same `id`). With a buffer (see `EnqueueBuffering`) these two do not
-    ///   come: the operation is buffered, and `.bufferFull` says that there is no more room. `CancellationError` if the task is cancelled
-    ///   before anything was sent: while it waits for room, or for calls that are under way. What an `encode(to:)` throws.
+    ///   - operation: the operation; its stored properties are the arguments.
+    ///   - options: queue, priority, delay and so on. A later option replaces an earlier one; tags and headers add up.
+    /// - Returns: a handle to wait for the result, and to follow or cancel the operation.
+    /// - Throws:
+    ///   - `OperationsError` with `.invalidName`, `.invalidOption` or `.tooLarge`.
+    ///   - `OperationsError` with `.unavailable` if Redis cannot be reached or refuses the call, `.outcomeUnknown` if
+    ///     no answer came (repeat with the same `id`). A client with a buffer (see `EnqueueBuffering`) buffers the
+    ///     operation instead, and throws `.bufferFull` if the buffer has no room.
+    ///   - `CancellationError` if the task is cancelled before anything was sent: while it waits for room, or for calls
+    ///     in flight.
+    ///   - Errors of `encode(to:)`.
     @discardableResult
     public func enqueue<Body: DistributedOperation>(
         _ operation: Body,
@@ -26,25 +30,25 @@ extension SluiceClient {
         try await enqueue([operation], EnqueueOptions(options), own: nil)[0]
     }
 
-    /// Enqueues many operations of one type in order, in calls of at most 500 operations (250 tracked ones) or 256 KiB, some
-    /// of them under way at once.
+    /// Enqueues many operations of one type in order.
     ///
     /// ```swift
     /// try await sluice.enqueue(pages.map(Sync.init), .queue("sync")) { .id(OperationID(key: "sync-\($0.page)")) }
     /// ```
     ///
-    /// Each call is atomic. If one throws, what went before it is enqueued, and of the calls behind it up to seven may be. A call
-    /// that has to be repeated because the connection broke may end up behind those. More than 1,000 are encoded in parallel: `encode(to:)`
-    /// is then called from several threads.
+    /// The calls have at most 500 operations (250 tracked ones) or 256 KiB each, and several are in flight at once.
+    /// Each call is atomic. If one call throws, all calls before it have enqueued their operations, and up to seven
+    /// calls behind it may have. A call that is repeated because the connection broke may end up behind those. More
+    /// than 1,000 operations are encoded in parallel: `encode(to:)` is then called from several threads.
     ///
     /// - Parameters:
     ///   - operations: the operations.
-    ///   - options: for each of them. An id is allowed for one operation only.
-    ///   - each: gives an operation options of its own, which come after the common ones; nil = there are none. Queue and durability
-    ///     must be the same for all.
+    ///   - options: the options of all operations. An id is allowed for one operation only.
+    ///   - each: returns the own options of an operation, which follow the common ones; nil = no own options. Queue and
+    ///     durability must be the same for all.
     /// - Returns: one handle for each operation, in order.
-    /// - Throws: as the enqueue of one operation, and what `each` throws. Nothing was enqueued if an option or argument is wrong, or if
-    ///   `each` or an `encode(to:)` throws.
+    /// - Throws: as the enqueue of one operation, and errors of `each`. Nothing was enqueued if an option or argument
+    ///   is wrong, or if `each` or an `encode(to:)` throws.
     @discardableResult
     public func enqueue<Body: DistributedOperation>(
         _ operations: [Body],
@@ -71,8 +75,8 @@ extension SluiceClient {
     /// - Parameters:
     ///   - name: the name under which workers registered it.
     ///   - arguments: one JSON value, usually an object.
-    ///   - options: queue, priority, delay and so on. A later option replaces what an earlier one sets; tags and headers add up.
-    /// - Returns: a reference to wait for, follow or cancel it.
+    ///   - options: queue, priority, delay and so on. A later option replaces an earlier one; tags and headers add up.
+    /// - Returns: a reference to wait for the operation, follow it or cancel it.
     /// - Throws: as the enqueue of an operation by its type.
     @discardableResult
     public func enqueue(
@@ -89,7 +93,7 @@ extension SluiceClient {
         return try await enqueue([new], queue: options.queueName, durability: options.durability ?? .none)[0]
     }
 
-    /// - Parameter own: all options of each operation, if they are not the common ones.
+    /// - Parameter own: all options of each operation; nil = all have the common options.
     private func enqueue<Body: DistributedOperation>(
         _ operations: [Body],
         _ common: EnqueueOptions,
@@ -110,9 +114,9 @@ extension SluiceClient {
     ///
     /// - Parameters:
     ///   - operations: the operations.
-    ///   - queue: the queue's name.
-    ///   - durability: confirmed once, after the last call.
-    ///   - progress: called after each call with the number of operations that are in.
+    ///   - queue: the name of the queue.
+    ///   - durability: the confirmation to wait for, once, after the last call.
+    ///   - progress: called after each call with the number of operations enqueued so far.
     package func enqueue(
         _ operations: [NewOperation],
         queue: String,
@@ -125,9 +129,11 @@ extension SluiceClient {
         return isConfirmed.map { isConfirmed in references.map { $0.confirmed(isConfirmed) } } ?? references
     }
 
-    /// The same for callers that need no references. Not through a buffer: what waits there is nothing to confirm.
+    /// Enqueues prepared operations for callers that need no references. Never uses the buffer, because a buffered
+    /// operation cannot be confirmed.
     ///
-    /// - Returns: what became of each operation, and whether the durability was reached in time; nil if none was asked for.
+    /// - Returns: the outcome of each operation, and whether the durability was reached in time; nil if none was
+    ///   requested.
     package func handOver(
         _ operations: [NewOperation],
         queue: String,
@@ -148,7 +154,7 @@ extension SluiceClient {
         return (outcomes, isConfirmed)
     }
 
-    /// The same without a wish for durability.
+    /// Enqueues prepared operations without durability, through the buffer if the client has one.
     package func enqueue(
         _ operations: [NewOperation],
         queue: String,
@@ -205,7 +211,7 @@ extension SluiceClient {
         }
     }
 
-    /// Signed and encrypted, where there are keys.
+    /// Returns the operations with their automatic unique keys, signed and encrypted if the client has keys.
     private func sealed(_ operations: [NewOperation], queue: String) throws(OperationsError) -> [NewOperation] {
         guard seal != nil || operations.contains(where: { $0.links != nil }) else { return operations }
         return try operations.map { operation throws(OperationsError) in
@@ -216,11 +222,11 @@ extension SluiceClient {
         }
     }
 
-    /// The server's clock, asked for only where a date is to become a delay.
+    /// Reads the server's clock, if a date has to become a delay.
     private func serverTime(isNeeded: Bool, queue: String) async throws -> Int64? {
         guard isNeeded else { return nil }
         try NameRule.check(queue, role: "queue")
-        // While Redis is away the local clock has to do.
+        // While Redis is away, the local clock has to do.
         if let buffer, buffer.isAway { return nil }
         do { return try await broker.snapshot(queue: queue, executingRows: 0).time } catch let error as OperationsError
             where error.code == .unavailable && buffer != nil
@@ -231,9 +237,12 @@ extension SluiceClient {
 }
 
 extension EnqueueOutcome {
-    /// The operation that the caller gets for one that it has enqueued.
+    /// Returns the id of the operation that the caller gets for the enqueued one.
     ///
-    /// - Throws: `.refused` if too many wait for its unique key, `.notFound` if it is to wait for what is not in the queue.
+    /// - Throws:
+    ///   - `.refused` if too many operations wait for the unique key, or the group takes no more members or callbacks.
+    ///   - `.notFound` if a dependency does not exist.
+    ///   - `.leaseLost` if the run that enqueues the operation has ended.
     package func id(of operation: NewOperation) throws(OperationsError) -> OperationID {
         switch self {
         case .created, .exists: return operation.id

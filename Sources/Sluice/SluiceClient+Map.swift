@@ -1,25 +1,29 @@
 import Operations
 
 extension SluiceClient {
-    /// Runs an operation for each element on the workers, and returns what these return, in the order of the elements: a fan-out and its fan-in, as a task
-    /// group would do it in one process.
+    /// Runs one operation per element on the workers, and returns the outputs in the order of the elements.
+    ///
+    /// Works like a task group in one process: a fan-out and its fan-in.
     ///
     /// ```swift
     /// let sizes = try await sluice.map(pages, .queue("sync")) { Sync(page: $0) }
     /// ```
     ///
-    /// The operations are enqueued in bulk. The call cancels those that it has added and that have not ended if one of them does not finish, if
-    /// its task is cancelled, or if, outside of operations, its service is asked to shut down. There is no limit in time, even while no
-    /// worker runs: after five seconds without one, the client's logger gets a warning.
+    /// The operations are enqueued in bulk. If an operation does not finish, the call cancels the operations that it
+    /// has added and that have not ended. The call also cancels them if its task is cancelled or, outside of
+    /// operations, its service is asked to shut down. The wait has no limit, even while no worker runs: after five
+    /// seconds without a worker, the client's logger gets a warning.
     ///
     /// - Parameters:
-    ///   - elements: any number of them.
-    ///   - options: of each operation: queue, priority, unique key and so on.
-    ///   - isolation: where `operation` runs: that of the caller.
+    ///   - elements: any number of elements.
+    ///   - options: options of each operation: queue, priority, unique key and so on.
+    ///   - isolation: the actor on which `operation` runs: that of the caller.
     ///   - operation: makes the operation of an element.
     /// - Returns: one output for each element, in order.
-    /// - Throws: as the enqueue of many operations, and what `operation` throws; as `OperationHandle.value` of the first operation that is seen to have
-    ///   ended otherwise than finished; `CancellationError` when the task is cancelled or its service is asked to shut down.
+    /// - Throws: as the enqueue of many operations, and:
+    ///   - Errors of `operation`.
+    ///   - The error of `OperationHandle.value` for the first operation that is seen to end without finishing.
+    ///   - `CancellationError` if the task is cancelled or its service is asked to shut down.
     public func map<Elements: Sequence, Body: DistributedOperation>(
         _ elements: Elements,
         _ options: EnqueueOptions...,
@@ -43,7 +47,7 @@ extension SluiceClient {
         }
         guard let failed = outcome else { throw CancellationError() }
         if let failed {
-            // Throws how it has ended, unless it was tried again meanwhile.
+            // Throws the error of that operation, unless it was retried meanwhile.
             _ = try await handles[failed].value
             return try await values(of: handles)
         }
@@ -59,16 +63,16 @@ extension SluiceClient {
         return outputs
     }
 
-    /// Waits until all have ended, or one of them otherwise than finished.
+    /// Waits until all operations have finished, or one has ended in another state.
     ///
-    /// - Returns: the place of that one; nil = all have finished.
+    /// - Returns: the index of that operation; nil = all have finished.
     private func firstFailure(of ids: [OperationID], _ queue: String) async throws -> Int? {
         let (failures, continuation) = AsyncStream<Int>.makeStream(bufferingPolicy: .bufferingOldest(1))
         let look: @Sendable ([OperationState?]) -> Void = { states in
             let failed = states.firstIndex { $0.map { $0.isTerminal && $0 != .finished } ?? true }
             if let failed { continuation.yield(failed) }
         }
-        // The stream ends with the wait, whatever ends that; a failure ends both.
+        // The end of the wait always ends the stream; a failure ends both.
         let wait = Task {
             defer { continuation.finish() }
             _ = try await broker.awaitEnd(of: ids, queue: queue, timeout: nil, progress: look)
@@ -84,7 +88,7 @@ extension SluiceClient {
         return failed
     }
 
-    /// Also when the task is cancelled: the cancel goes on without it.
+    /// Cancels the operations that have not ended, in a new task: a cancel of this task must not stop it.
     private func cancelRest<Body>(of handles: [OperationHandle<Body>], because error: any Error) async {
         let new = handles.filter(\.isNew)
         guard let queue = new.first?.queue else { return }

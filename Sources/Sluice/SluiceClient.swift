@@ -5,7 +5,7 @@ import Logging
 import RedisClient
 import ServiceLifecycle
 
-/// A producer's connection to a namespace: enqueue operations, follow them, cancel them.
+/// A producer's connection to a namespace: enqueues, follows and cancels operations.
 ///
 /// ```swift
 /// let sluice = try await SluiceClient.connect(to: "redis://localhost:6379/0")
@@ -14,12 +14,12 @@ import ServiceLifecycle
 /// await sluice.close()
 /// ```
 ///
-/// A client is a value that shares one connection; copy it freely and use it from any task.
+/// A client is a value that shares one connection. Copy it freely, and use it from any task.
 public struct SluiceClient: Sendable {
     /// The namespace that every queue name is relative to.
     public let namespace: String
     package let broker: any ProducerBroker & OperatorBroker
-    /// Signs and encrypts what is enqueued; nil = there are no keys.
+    /// Signs and encrypts enqueued operations; nil = the client has no keys.
     package let seal: (any EnvelopeSeal)?
     /// Keeps operations while Redis is away; nil = an enqueue throws then.
     let buffer: EnqueueBuffer?
@@ -27,21 +27,22 @@ public struct SluiceClient: Sendable {
     let unserved: UnservedWatch
     /// The server, for the connections of a worker; nil = the caller made the broker.
     package let endpoint: RedisEndpoint?
-    /// What workers of this client use where there is no `endpoint`.
+    /// The broker for workers of this client if `endpoint` is nil.
     package let workerBroker: any WorkerBroker & MonitorBroker
     private let onClose: @Sendable () async -> Void
 
-    /// A client of any broker, for tests and for programs that connect by themselves.
+    /// Creates a client of any broker, for tests and for programs that connect by themselves.
     ///
     /// - Parameters:
     ///   - broker: the queue server.
     ///   - namespace: the namespace that the broker is bound to.
-    ///   - keys: sign and encrypt what is enqueued.
-    ///   - buffering: keep operations while the broker is away.
-    ///   - unservedPatience: how long a wait takes until the client looks whether a live worker serves the queue.
-    ///   - logger: gets a line when buffering begins and ends, and when a task waits for a queue that no live worker serves.
+    ///   - keys: sign and encrypt enqueued operations.
+    ///   - buffering: keeps operations while the broker is away.
+    ///   - unservedPatience: how long a wait takes until the client checks whether a live worker serves the queue.
+    ///   - logger: gets a line when buffering begins and ends, and when a task waits for a queue that no live worker
+    ///     serves.
     ///   - endpoint: the server, for workers of this client.
-    ///   - onClose: what `close` does.
+    ///   - onClose: called by `close`.
     package init(
         broker: any Broker,
         namespace: String = Defaults.namespace,
@@ -62,7 +63,7 @@ public struct SluiceClient: Sendable {
         self.onClose = onClose
     }
 
-    /// A client of a worker's connection, for the bodies that it runs. Its `close` does nothing.
+    /// Creates a client on a worker's connection, for the bodies that the worker runs. `close` does nothing then.
     package init(
         broker: any Broker,
         namespace: String,
@@ -82,17 +83,17 @@ public struct SluiceClient: Sendable {
 
     /// Closes the connection. Enqueued operations stay in Redis; later calls throw.
     ///
-    /// A client with a buffer first waits until Redis has the buffered operations, at most `EnqueueBuffering.closeTimeout`. Operations that
-    /// are left then are lost, and the log says how many.
+    /// A client with a buffer first waits until Redis has stored the buffered operations, at most
+    /// `EnqueueBuffering.closeTimeout`. Operations that are left are lost, and the log says how many.
     public func close() async {
         await buffer?.close()
         await onClose()
     }
 
-    /// Waits until Redis has all operations of the client's buffer.
+    /// Waits until Redis has stored all operations of the client's buffer.
     ///
     /// - Parameter limit: longest time to wait; more than 100 years count as 100.
-    /// - Returns: how many operations are still in the buffer; 0 without one.
+    /// - Returns: the number of operations that are still in the buffer; 0 without a buffer.
     @discardableResult
     public func flush(within limit: Duration = .seconds(30)) async -> Int {
         await buffer?.flush(within: limit.limited) ?? 0
@@ -100,7 +101,7 @@ public struct SluiceClient: Sendable {
 }
 
 extension SluiceClient: Service {
-    /// Keeps the client open until a graceful shutdown or a cancel of the task, and closes it then.
+    /// Keeps the client open until a graceful shutdown or a cancel of the task, and then closes it.
     ///
     /// List the client before the services that use it: a `ServiceGroup` shuts down in reverse order.
     public func run() async {

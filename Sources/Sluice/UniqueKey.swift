@@ -1,25 +1,30 @@
 import Operations
 
-/// The key of which at most one operation of a queue is in flight; see `EnqueueOptions.unique`.
+/// A unique key: at most one operation of a queue with this key is in flight; see `EnqueueOptions.unique`.
 public struct UniqueKey: Sendable, Hashable, ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
-    /// The text; nil = `automatic`.
+    /// The text of the key; nil = `automatic`.
     package let text: String?
 
-    /// - Parameter text: 1 to 128 bytes without control characters. Take a digest of what may be longer.
+    /// Creates a key from a text.
+    ///
+    /// - Parameter text: 1 to 128 bytes without control characters. Use a digest of longer texts.
     public init(_ text: String) { self.text = text }
 
-    /// - Parameter value: as of `init(_:)`.
+    /// Creates a key from a literal.
+    ///
+    /// - Parameter value: as in `init(_:)`.
     public init(stringLiteral value: String) { text = value }
 
     private init() { text = nil }
 
-    /// A digest of the operation's name and arguments: the same work is enqueued once. Arguments that differ only in the order of their members
-    /// are the same. With encryption keys the digest is made with a key that is derived from the first of them.
+    /// A digest of the operation's name and arguments, so that equal work is enqueued once. The order of the arguments'
+    /// members does not matter. With encryption keys, the digest is made with a key that is derived from the first of
+    /// them.
     public static let automatic = UniqueKey()
 }
 
 extension EnqueueOptions {
-    /// The unique key of an operation, and what becomes of the operation if the key is taken.
+    /// The unique key of an operation, and the policy if the key is taken.
     package struct Uniqueness: Sendable, Equatable {
         package var key: UniqueKey
         package var policy: DuplicatePolicy
@@ -32,23 +37,26 @@ extension EnqueueOptions {
         }
     }
 
-    /// At most one operation of a key is in flight in the queue, on the whole cluster: waiting or executing.
+    /// Lets at most one operation of a key be in flight (waiting or executing) in the queue, on the whole cluster.
     ///
     /// ```swift
-    /// let sync = try await sluice.enqueue(Sync(account: 7), .unique("sync 7"))                         // the one that is there, or a new one
+    /// // The existing operation, or a new one:
+    /// let sync = try await sluice.enqueue(Sync(account: 7), .unique("sync 7"))
     /// try await sluice.enqueue(Report(day: day), .unique(.automatic, ifExists: .skip, freshFor: .seconds(3600)))
     /// try await sluice.enqueue(Search(text: text), .unique("search \(user)", ifExists: .debounce(.milliseconds(300))))
     /// ```
     ///
-    /// The handle of an operation that was not enqueued because of its key has the id of the one that is there, and `isNew` is false. With
-    /// `replace` and `enqueue` the new operation is `blocked` until the one before it has ended; that of a forced cancel, until its body has stopped
-    /// or its worker is gone. An operation with a unique key is always tracked.
+    /// If the key is taken and the operation is not enqueued, the handle has the id of the existing operation, and
+    /// `isNew` is false. With `replace` and `enqueue` the new operation is `blocked` until the previous one has ended.
+    /// After a forced cancel, it is blocked until the previous body has stopped or its worker is gone. An operation
+    /// with a unique key is always tracked.
     ///
     /// - Parameters:
-    ///   - key: what the operation is about, in the queue.
-    ///   - policy: what to do while another one of the key is in flight.
-    ///   - freshFor: how long, once this operation has finished, `join` and `skip` answer with it instead of a new one: more than zero, at most
-    ///     100 years; nil = not at all. Counted by the server. Its result is kept as long as those of other operations.
+    ///   - key: identifies the work in the queue.
+    ///   - policy: the policy while another operation of the key is in flight.
+    ///   - freshFor: how long `join` and `skip` return this operation after it has finished, instead of a new one. More
+    ///     than zero, at most 100 years, counted by the server; nil = not at all. The result is stored as long as those
+    ///     of other operations.
     public static func unique(
         _ key: UniqueKey,
         ifExists policy: DuplicatePolicy = .join,
@@ -61,7 +69,7 @@ extension EnqueueOptions {
 }
 
 extension EnqueueOptions.Uniqueness {
-    /// - Throws: `.invalidOption`.
+    /// - Throws: `.invalidOption` for an invalid text or time.
     func claim() throws(OperationsError) -> UniqueClaim {
         if let text = key.text { try UniqueKeyRule.check(text) }
         try TimeLimit.check(freshFor, "the freshness")
@@ -74,14 +82,14 @@ extension EnqueueOptions.Uniqueness {
         )
     }
 
-    /// What `debounce` waits.
+    /// The delay of `debounce`; nil for other policies.
     var start: EnqueueOptions.Start? { if case .debounce(let time) = policy { .delay(time) } else { nil } }
 }
 
 extension NewOperation {
-    /// With the key that `.automatic` stands for.
+    /// Returns the operation with the key that `.automatic` stands for.
     ///
-    /// - Parameter seal: nil = there are no keys.
+    /// - Parameter seal: nil = the client has no keys.
     func withUniqueKey(seal: (any EnvelopeSeal)?) throws(OperationsError) -> NewOperation {
         guard let unique = links?.unique, unique.isAutomatic else { return self }
         var operation = self

@@ -2,13 +2,13 @@ import Logging
 import Operations
 import Synchronization
 
-/// Says in the log that tasks of this client wait for operations of a queue that no live worker serves. One look at a queue serves all
-/// of its waits.
+/// Logs a warning when tasks of this client wait for operations of a queue that no live worker serves. All waits for a
+/// queue share one check.
 final class UnservedWatch: Sendable {
     private let broker: any MonitorBroker
     private let namespace: String
     private let logger: Logger
-    /// How long a wait takes until the queue is looked at, and how long until it is looked at again.
+    /// How long a wait takes until the queue is checked, and the time between two checks.
     private let patience: Duration
     private let state = Mutex<[String: (waits: Int, task: Task<Void, Never>)]>([:])
 
@@ -70,7 +70,7 @@ final class UnservedWatch: Sendable {
         }
     }
 
-    /// The command that starts a worker of the queue; both names are safe by `NameRule`.
+    /// The command that starts a worker of the queue. `NameRule` makes both names safe in a shell.
     static func fix(_ queue: String, namespace: String) -> String {
         "sluice worker -q \(queue)" + (namespace == Defaults.namespace ? "" : " -N \(namespace)")
     }

@@ -1,17 +1,19 @@
 import Operations
 
-/// Looks for what would wait for itself.
+/// Searches for operations that would wait for themselves.
 extension OperatorBroker {
-    /// So many operations are looked at besides those that are asked about, at most.
+    /// The maximum number of operations to look at, in addition to the given ones.
     private static var mostLookedAt: Int { 20_000 }
 
+    /// Finds an operation that waits for `target` or is it, directly or not.
+    ///
     /// - Parameters:
-    ///   - names: those without a queue are in that of `target`.
-    ///   - target: with its queue.
-    /// - Returns: one of these that waits for `target` or is it, directly or not.
-    /// - Throws: `.refused` if there are too many operations to look at.
+    ///   - names: the operations to start from; those without a queue are in the queue of `target`.
+    ///   - target: the operation, with its queue.
+    /// - Returns: one of `names`; nil if none of them waits for `target`.
+    /// - Throws: `.refused` if the search would look at too many operations.
     func first(of names: [DependencyName], thatWaitsFor target: DependencyName) async throws -> DependencyName? {
-        /// By which of the names each was found.
+        /// The name from which the search reached each operation.
         var origins: [DependencyName: DependencyName] = [:]
         for name in names { origins[DependencyName(name.id, queue: name.queue ?? target.queue)] = name }
         let most = origins.count + Self.mostLookedAt
@@ -40,7 +42,8 @@ extension OperatorBroker {
         return nil
     }
 
-    /// What these wait for, or would if they were tried again; with queues.
+    /// Reads the unmet dependencies of these operations, also those that would count after a retry. All returned names
+    /// have a queue.
     private func unmetNeeds(
         of ids: [OperationID],
         queue: String

@@ -7,7 +7,7 @@ import WorkerRuntime
 @_exported import struct WorkerRuntime.OperationRegistry
 @_exported import struct WorkerRuntime.WorkerError
 
-/// Sluice in memory, for unit tests: no Redis, a clock that the test moves, and the loops of a real worker.
+/// Sluice in memory for unit tests: no Redis, a clock that the test moves, and the loops of a real worker.
 ///
 /// ```swift
 /// let sluice = InMemorySluice { $0.register(Resize.self) }
@@ -20,10 +20,11 @@ import WorkerRuntime
 /// #expect(try await handle.value == "b.png@100")
 /// ```
 ///
-/// States, fences, retries, cancels and limits behave as with Redis: the in-memory broker passes the conformance tests of the Redis
-/// scripts. Delays, retry pauses and expiry follow `clock`; what bodies themselves wait for, and time limits of runs, take real time.
+/// States, fences, retries, cancels and limits behave as with Redis: the in-memory broker passes the conformance tests
+/// of the Redis scripts. Delays, retry pauses and expiry follow `clock`. Waits inside bodies and run timeouts take real
+/// time.
 public final class InMemorySluice: Sendable {
-    /// A client of the operations in memory. `SluiceClient.close()` does nothing here.
+    /// The client that enqueues into memory. `SluiceClient.close()` has no effect here.
     public let client: SluiceClient
     /// The server's clock.
     public let clock: ManualClock
@@ -34,16 +35,16 @@ public final class InMemorySluice: Sendable {
     private let slots: Int
     private let logger: Logger
 
-    /// Makes an empty namespace.
+    /// Creates an empty namespace.
     ///
     /// - Parameters:
     ///   - namespace: the client's namespace.
-    ///   - slots: most operations that run at the same time.
-    ///   - keys: sign and encrypt what is enqueued, and verify and decrypt it.
+    ///   - slots: the most operations that run at the same time, 1 to 10,000.
+    ///   - keys: the keys that sign and encrypt operations, and verify and decrypt them; nil = none.
     ///   - faults: calls of workers that get lost; nil = none.
     ///   - clock: the server's clock.
-    ///   - logger: gets the log lines of client and workers.
-    ///   - register: registers what can be run.
+    ///   - logger: receives the log lines of client and workers.
+    ///   - register: registers the operations that can run.
     public init(
         namespace: String = Defaults.namespace,
         slots: Int = Defaults.slots,
@@ -68,13 +69,14 @@ public final class InMemorySluice: Sendable {
 
     // MARK: What waits
 
-    /// The operations of a type that have not started: ready, scheduled, in a retry pause or blocked.
+    /// Returns the operations of a type that have not started: ready, scheduled, retrying or blocked.
     ///
     /// - Parameters:
-    ///   - type: the type; its values are read from the stored arguments.
+    ///   - type: the type; its values are decoded from the stored arguments.
     ///   - queue: the queue's name.
-    /// - Returns: the tracked ones and the untracked ones: scheduled, retrying, ready, each in the order in which a worker takes them; then what is blocked, the newest first.
-    /// - Throws: what decoding throws, if stored arguments do not fit the type.
+    /// - Returns: tracked and untracked operations: first scheduled, then retrying, ready and blocked ones. Blocked
+    ///   operations come newest first, all others in the order in which a worker takes them.
+    /// - Throws: the error of decoding, if stored arguments do not fit the type.
     public func waiting<Body: DistributedOperation>(
         _ type: Body.Type,
         queue: String = Defaults.queue
@@ -107,16 +109,18 @@ public final class InMemorySluice: Sendable {
 
     // MARK: Running
 
-    /// Enqueues an operation and runs it to its end, with all its attempts: the clock moves over its retry pauses.
+    /// Enqueues an operation and runs it to its end, with all its attempts. The clock moves over its retry pauses.
     ///
-    /// Everything else that is due until then runs, too.
+    /// Everything else that is due until then runs as well.
     ///
     /// - Parameters:
-    ///   - operation: its stored properties are the arguments.
-    ///   - options: queue, priority, delay and so on, as for an enqueue. An untracked operation has no record, so its result cannot be read.
-    /// - Returns: what its `main` returned.
-    /// - Throws: as `OperationHandle.value`: `OperationsError` with `.dead`, `.cancelled` or `.expired`; with `.refused` if its name is not
-    ///   registered, or its queue is paused; `WorkerError` if the number of slots is wrong.
+    ///   - operation: the operation; its stored properties are the arguments.
+    ///   - options: queue, priority, delay and so on, as for an enqueue. An untracked operation has no record, so its
+    ///     result cannot be read.
+    /// - Returns: the value that its `main` returned.
+    /// - Throws: the errors of `OperationHandle.value`: `OperationsError` with `.dead`, `.cancelled` or `.expired`.
+    ///   `OperationsError` with `.refused` if its name is not registered, its queue is paused, or it stays blocked.
+    ///   `WorkerError` if the number of slots is invalid.
     public func run<Body: DistributedOperation>(
         _ operation: Body,
         _ options: EnqueueOptions...
@@ -133,11 +137,14 @@ public final class InMemorySluice: Sendable {
         return try await handle.value
     }
 
-    /// Enqueues what schedules have for the instants that the clock has reached, then runs what is ready, and what that enqueues, until
-    /// nothing is ready or executing. The clock does not move. What is in a paused queue stays.
+    /// Runs operations until none is ready or executing. The clock does not move.
     ///
-    /// - Throws: `OperationsError` with `.refused` if an operation's name is not registered, or if operations are left that may start only
-    ///   later because of a rate: the message names them, the rate and the time. `CancellationError`.
+    /// First, schedules enqueue the operations of all instants that the clock has reached. Operations that bodies
+    /// enqueue run as well. Operations in a paused queue stay.
+    ///
+    /// - Throws: `OperationsError` with `.refused` if an operation's name is not registered, or if a rate lets the
+    ///   remaining operations start only later: the message names them, the rate and the time. `WorkerError` if the
+    ///   number of slots is invalid. `CancellationError` if the task is cancelled.
     public func drain() async throws {
         try await runReady()
         for queue in try await broker.queues() {
@@ -158,7 +165,7 @@ public final class InMemorySluice: Sendable {
         }
     }
 
-    /// Enqueues what schedules have for the instants that `clock` has reached.
+    /// Enqueues the operations of schedules for the instants that `clock` has reached.
     private func fireSchedules() async throws {
         let firer = ScheduleFirer(broker: broker, seal: client.seal, logger: logger)
         for queue in try await broker.queues() {
@@ -166,24 +173,26 @@ public final class InMemorySluice: Sendable {
         }
     }
 
-    /// Runs everything, also what is scheduled, in a retry pause or waits for a rate: the clock moves to each next instant.
+    /// Runs everything, including operations that are scheduled, retrying or held back by a rate. The clock moves to
+    /// each next instant.
     ///
-    /// What is in a paused queue stays.
+    /// Operations in a paused queue stay.
     ///
-    /// - Parameter limit: the longest time that the clock may move; what is due later stays.
-    /// - Throws: as `drain()`.
+    /// - Parameter limit: the longest time that the clock may move, by default 366 days; operations due later stay.
+    /// - Throws: `OperationsError` with `.refused` if an operation's name is not registered. `WorkerError` if the
+    ///   number of slots is invalid. `CancellationError` if the task is cancelled.
     public func drainAll(within limit: Duration = .seconds(86_400 * 366)) async throws {
         let end = clock.now + limit.wholeMilliseconds
         repeat { try await runReady() } while try await moveToNextDue(until: end)
     }
 
-    /// Has a worker run what is due, as long as the body runs: for tests of cancels, progress and waits.
+    /// Runs due operations on a worker while `body` runs, for tests of cancels, progress and waits.
     ///
     /// - Parameters:
-    ///   - isolation: where the body runs: that of the caller.
+    ///   - isolation: the actor that runs the body, by default the caller's.
     ///   - body: called while the worker works on all queues.
-    /// - Returns: what the body returns.
-    /// - Throws: what the body throws.
+    /// - Returns: the result of the body.
+    /// - Throws: the error of the body. `WorkerError` if the number of slots is invalid.
     public func withWorker<Result: Sendable>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: () async throws -> Result
@@ -230,11 +239,13 @@ public final class InMemorySluice: Sendable {
         return found
     }
 
-    /// - Returns: whether an end has reached another queue, where it may have ended others.
+    /// Relays ends to dependents in other queues.
+    ///
+    /// - Returns: whether an end has reached another queue, where it may have ended other operations.
     private func deliverEnds() async throws -> Bool {
         var hasCarried = false
         for queue in try await broker.queues() {
-            // Of many dependents, some hear of an end by sweeps only.
+            // A call notifies only some of many dependents; sweeps notify the rest.
             while try await broker.sweep(queue: queue).more { try Task.checkCancellation() }
             let carried = await broker.carryEnds(of: queue)
             if let error = carried.failure { throw error }
@@ -289,7 +300,8 @@ public final class InMemorySluice: Sendable {
         }
     }
 
-    /// When the next operation of a queue is due, in milliseconds of the clock; nil = none is, or the queue is paused.
+    /// The time at which the next operation of a queue is due, in milliseconds of the clock; nil = none is due, or the
+    /// queue is paused.
     private func nextDue(_ queue: String) async throws -> Int64? {
         if try await broker.snapshot(queue: queue, executingRows: 0).paused { return nil }
         var earliest: Int64?
@@ -302,7 +314,9 @@ public final class InMemorySluice: Sendable {
         return min(earliest ?? .max, clock.now + wait.milliseconds)
     }
 
-    /// - Returns: false if nothing is due until then.
+    /// Moves the clock to the next due instant.
+    ///
+    /// - Returns: false if nothing is due until `end`.
     private func moveToNextDue(until end: Int64 = .max) async throws -> Bool {
         var earliest: Int64?
         for queue in try await broker.queues() {
@@ -317,19 +331,19 @@ public final class InMemorySluice: Sendable {
 
 /// Calls between worker and server that get lost, before or after they took effect, as on a bad network.
 public struct LostCalls: Sendable {
-    /// The same seed loses the same calls, as long as they come in the same order.
+    /// The seed: the same one loses the same calls, as long as they come in the same order.
     public var seed: UInt64
-    /// The part of calls that never arrive, 0 to 1.
+    /// The fraction of calls that never arrive, 0 to 1.
     public var calls: Double
-    /// The part of calls whose answer gets lost, 0 to 1.
+    /// The fraction of calls whose answer gets lost, 0 to 1.
     public var replies: Double
 
     /// Describes a bad network.
     ///
     /// - Parameters:
     ///   - seed: the same seed loses the same calls.
-    ///   - calls: the part of calls that never arrive, 0 to 1.
-    ///   - replies: the part of calls whose answer gets lost, 0 to 1.
+    ///   - calls: the fraction of calls that never arrive, 0 to 1.
+    ///   - replies: the fraction of calls whose answer gets lost, 0 to 1.
     public init(seed: UInt64, calls: Double = 0.1, replies: Double = 0.1) {
         self.seed = seed
         self.calls = calls
@@ -338,9 +352,10 @@ public struct LostCalls: Sendable {
 }
 
 extension SluiceClient {
-    /// A client whose operations stay in memory, for code under test that only enqueues. `InMemorySluice` also runs them.
+    /// Creates a client whose operations stay in memory, for code under test that only enqueues. `InMemorySluice` also
+    /// runs them.
     ///
-    /// - Parameter namespace: its namespace.
+    /// - Parameter namespace: the client's namespace.
     /// - Returns: a client of an empty namespace, which needs no Redis.
     public static func inMemory(namespace: String = Defaults.namespace) -> SluiceClient {
         SluiceClient(broker: InMemoryBroker(), namespace: namespace)

@@ -4,29 +4,30 @@ import Operations
 import RedisBroker
 import RedisClient
 
-/// Whether a server is one on which operations are safe.
+/// The answers of a server that show whether operations are safe there.
 package struct ServerCheck: Sendable, Equatable {
     private static let oldest = (major: 6, minor: 2)
 
-    /// As INFO says it: Redis' own version, also of servers that are compatible with it.
+    /// The version of Redis in INFO; compatible servers report one as well.
     var version: String
     var evictionPolicy: String
-    /// Bytes; 0 = no limit.
+    /// The memory limit in bytes; 0 = no limit.
     var maxMemory: Int64
-    /// Why the server does not answer INFO.
+    /// Why the server refuses INFO; nil if it answered.
     var silence: String?
-    /// Why the namespace is not one for this program.
+    /// Why this program cannot use the namespace; nil if it can.
     var incompatibility: String?
-    /// A node of a cluster that was named as if it were the only server.
+    /// True for a node of a cluster that was named as if it were the only server.
     var isLoneNode = false
 
     /// Asks the server, or each master of a cluster.
     ///
-    /// - Returns: the check of the least safe one; nil if one of them does not answer, or does not allow this user to connect.
+    /// - Returns: the check of the least safe server; nil if a server does not answer or does not allow this user to
+    ///   connect.
     static func ask(_ endpoint: RedisEndpoint, namespace: String, timeout: Duration) async -> ServerCheck? {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
-                // One command for all sections: an idle worker has few to spare.
+                // One command for all sections: an idle worker should send few commands.
                 let commands = [RedisCommand("INFO"), NamespaceProtocol.question(namespace: namespace)]
                 let replies = try? RedisProbe.askAll(endpoint, commands, timeout: timeout)
                 let checks = replies.map { $0.map { ServerCheck($0, endpoint, namespace: namespace) } }
@@ -39,7 +40,7 @@ package struct ServerCheck: Sendable, Equatable {
         let info = replies[0].string ?? ""
         self.init(info: info)
         silence = replies[0].error?.message
-        // Of a cluster, one node answers; the others say that it is elsewhere.
+        // In a cluster one node answers; the others redirect.
         if let found = replies[1].string {
             do { try NamespaceProtocol.check(found, namespace: namespace) } catch { incompatibility = error.message }
         }
@@ -62,7 +63,7 @@ package struct ServerCheck: Sendable, Equatable {
 
     private var mayEvict: Bool { !["", "noeviction"].contains(evictionPolicy) }
 
-    /// What is harmless as long as there is no limit of memory.
+    /// A problem that is harmless as long as Redis has no memory limit, or that cannot be ruled out.
     package var warning: String? {
         if let silence {
             return "it is not known whether Redis keeps operations when its memory is full: it refuses INFO "
@@ -73,14 +74,14 @@ package struct ServerCheck: Sendable, Equatable {
             + "set it to noeviction"
     }
 
-    /// Why operations may get lost.
+    /// Why operations may get lost; nil if they are safe.
     package var danger: String? {
         guard mayEvict, maxMemory > 0 else { return nil }
         return "Redis throws operations away when its \(maxMemory.formatted(.byteCount(style: .memory))) are full "
             + "(maxmemory-policy \(evictionPolicy))"
     }
 
-    /// Why nothing would work.
+    /// Why nothing would work on this server; nil if it is supported.
     package var refusal: String? {
         if isLoneNode { return "the server is a node of a Redis Cluster, which has other nodes for other queues" }
         let parts = version.split(separator: ".").compactMap { Int($0) }
@@ -88,6 +89,6 @@ package struct ServerCheck: Sendable, Equatable {
         return "Redis \(version) is too old: \(Self.oldest.major).\(Self.oldest.minor) is needed"
     }
 
-    /// What to use in place of a server that is refused.
+    /// The server to use instead of a refused one.
     var remedy: String { isLoneNode ? "redis+cluster://HOST:PORT" : "a newer Redis, or Valkey 7.2" }
 }

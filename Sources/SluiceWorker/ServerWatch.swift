@@ -4,10 +4,10 @@ import RedisBroker
 import RedisClient
 import WorkerRuntime
 
-/// Checks that a server is safe for operations: when a worker starts, and from time to time while it runs, because settings can change
-/// and Redis may have been away at the start.
+/// Checks that a server is safe for operations, at the start of a worker and repeatedly while it runs. Settings can
+/// change, and Redis may have been away at the start.
 package struct ServerWatch: Sendable {
-    /// Between two tries to look at a server for the first time.
+    /// The time between two attempts to reach a server for the first time.
     private static let impatience: Duration = .seconds(1)
 
     let endpoint: RedisEndpoint
@@ -19,10 +19,10 @@ package struct ServerWatch: Sendable {
 
     /// - Parameters:
     ///   - endpoint: the server.
-    ///   - namespace: whose protocol must be that of this program.
+    ///   - namespace: the namespace; its protocol must be that of this program.
     ///   - timeout: longest time to wait for an answer.
-    ///   - interval: between two looks.
-    ///   - allowsEviction: works also where Redis may throw operations away.
+    ///   - interval: the time between two checks.
+    ///   - allowsEviction: true = accept a server that may evict operations.
     ///   - logger: gets warnings.
     package init(
         endpoint: RedisEndpoint,
@@ -40,9 +40,10 @@ package struct ServerWatch: Sendable {
         self.logger = logger
     }
 
-    /// Refuses a server on which nothing would work, or operations would get lost; warns of what may become so.
+    /// Refuses a server on which nothing would work or operations would get lost. Logs a warning if this may happen
+    /// later.
     ///
-    /// - Returns: what the server said; nil if it did not answer.
+    /// - Returns: the check of the server; nil if it did not answer.
     /// - Throws: `WorkerError` with `.unsafeServer`, `.unsupportedServer` or `.incompatible`.
     package func examine() async throws -> ServerCheck? {
         guard let server = await ServerCheck.ask(endpoint, namespace: namespace, timeout: timeout) else { return nil }
@@ -65,10 +66,10 @@ package struct ServerWatch: Sendable {
         }
     }
 
-    /// Warns whenever the server becomes dangerous, until the task is cancelled. A worker that runs goes on: the operations that it holds are
-    /// safest there.
+    /// Logs whenever the server becomes unsafe, until the task is cancelled. A running worker continues: the operations
+    /// that it holds are safest there.
     ///
-    /// - Parameter refuse: called if a server that was away at the start turns out to be one on which nothing may start.
+    /// - Parameter refuse: called if a server that was away at the start turns out to be unusable.
     func run(since first: ServerCheck?, refuse: @Sendable (WorkerError) -> Void) async {
         var last = first
         while (try? await Task.sleep(for: last == nil ? min(interval, Self.impatience) : interval)) != nil {

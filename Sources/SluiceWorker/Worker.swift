@@ -20,16 +20,17 @@ import Synchronization
 ///
 /// List the client before the worker: a group shuts services down in reverse order.
 ///
-/// - A graceful shutdown ends claiming and waits for what runs, at most `WorkerConfiguration.drainTimeout`. Operations that have not ended
-///   then are given back to their queue, and the attempt is not counted.
+/// - A graceful shutdown stops claims and waits for running operations, at most `WorkerConfiguration.drainTimeout`. The
+///   worker then gives back operations that have not ended, and their attempt is not counted.
 /// - A cancel of the task gives everything back at once.
-/// - `sluice workers stop` ends the work and not the program: the worker drains, `health` says so, and `run()` returns at the shutdown. Where
-///   the program is the worker, `WorkerConfiguration.endsWhenStopped` makes it return at once.
+/// - `sluice workers stop` ends the work but not the program: the worker drains, `health` says so, and `run()` returns
+///   at the shutdown. In a program that is only a worker, `WorkerConfiguration.endsWhenStopped` makes `run()` return at
+///   once.
 /// - If the process dies, nothing is lost: after the lease, other workers run the operations that it held.
 ///
 /// A worker has its own connections to the client's server. If Redis goes away, the worker waits for it.
 public final class Worker: Service {
-    /// Where a worker gets operations from.
+    /// The source of a worker's operations.
     package enum Source: Sendable {
         case redis(RedisEndpoint, namespace: String, connectTimeout: Duration)
         /// A broker that the caller closes.
@@ -38,35 +39,37 @@ public final class Worker: Service {
 
     private let service: WorkerService
     private let watch: ServerWatch?
-    /// What the server said before the start.
+    /// The check of the server before the start.
     private let first = Mutex<ServerCheck?>(nil)
     /// Why the worker was stopped after its start.
     private let refusal = Mutex<WorkerError?>(nil)
     private let isStarted = Atomic(false)
     private let staysUp: Bool
-    /// Ends once the program has asked for the end.
+    /// Ends once the program has asked the worker to end.
     private let ended = AsyncStream<Never>.makeStream()
     private let close: @Sendable () -> Void
 
-    /// This incarnation of the worker, as `sluice workers ls` shows it.
+    /// The id of this incarnation of the worker, as `sluice workers ls` shows it.
     public var id: WorkerID { service.id }
 
-    /// Whether the worker would claim an operation that is ready now, and why. Suited for readiness checks, however often they ask.
+    /// Whether the worker would claim an operation that is ready now, and why. Readiness checks may ask at any rate.
     public var health: WorkerHealth { service.health() }
 
-    /// True once a stuck operation has stopped the worker under `StuckPolicy.replace`. End the process then, and start a fresh one.
+    /// True once a stuck operation has stopped the worker under `StuckPolicy.replace`. End the process then, and start
+    /// a new one.
     public var needsReplacement: Bool { service.needsReplacement }
 
-    /// True if an operator has stopped the worker: it is not to be started again.
+    /// True if an operator has stopped the worker; do not start it again.
     package var isStoppedByOperator: Bool { service.isStoppedByOperator }
 
-    /// Makes a worker, which works once `run()` is called.
+    /// Creates a worker, which works once `run()` is called.
     ///
     /// - Parameters:
-    ///   - client: names the server, the namespace and the keys. The worker's connections are its own.
-    ///   - configuration: queues, slots, limits of time; checked by `run()`.
+    ///   - client: provides server, namespace and keys. The worker makes its own connections.
+    ///   - configuration: queues, slots and time limits; checked by `run()`.
     ///   - logger: gets the log lines of the worker.
-    ///   - register: registers what the worker can run. An operation of another name waits for another worker.
+    ///   - register: registers the operations that the worker can run. An operation of another name waits for another
+    ///     worker.
     public convenience init(
         client: SluiceClient,
         configuration: WorkerConfiguration = WorkerConfiguration(),
@@ -92,13 +95,14 @@ public final class Worker: Service {
     }
 
     /// - Parameters:
-    ///   - source: where operations come from.
-    ///   - id: of this incarnation: never to be used a second time.
+    ///   - source: the source of the worker's operations.
+    ///   - id: the id of this incarnation; never use it a second time.
     ///   - configuration: checked by `run()`.
-    ///   - registry: what can be run here.
-    ///   - seal: verifies and decrypts operations; nil = there are no keys.
-    ///   - client: what bodies enqueue with, where the source is a broker; else it is one of the worker's own connection.
-    ///   - watchInterval: how often the settings of Redis are looked at.
+    ///   - registry: the operations that the worker can run.
+    ///   - seal: verifies and decrypts operations; nil = no keys.
+    ///   - client: the client with which bodies enqueue if the source is a broker; otherwise the worker makes one on
+    ///     its own connection.
+    ///   - watchInterval: the time between two checks of Redis's settings.
     ///   - logger: gets the log lines of the worker.
     package init(
         _ source: Source,
@@ -149,12 +153,17 @@ public final class Worker: Service {
 
     /// Works until a graceful shutdown, a cancel of the task, `stop()`, or the end of a burst.
     ///
-    /// After `sluice workers stop` it has ended its work, and waits for one of these, since a service that returns ends the others of its
-    /// group. It returns if `WorkerConfiguration.endsWhenStopped` is set, or a burst was to end it.
+    /// After `sluice workers stop` the worker has ended its work, but `run()` still waits for one of these. A service
+    /// that returns would end the other services of its group. With `WorkerConfiguration.endsWhenStopped` or a burst,
+    /// `run()` returns at once.
     ///
-    /// - Throws: `WorkerError` with `.invalidConfiguration`; with `.unsafeServer` if Redis may throw operations away (`maxmemory` is set and
-    ///   `maxmemory-policy` is not `noeviction`); with `.unsupportedServer` if Redis is older than 6.2, or one node of a cluster that was
-    ///   named alone; with `.incompatible` if the namespace has another protocol; with `.alreadyRun` the second time. An unreachable Redis is waited for.
+    /// - Throws: `WorkerError`; an unreachable Redis is no error, the worker waits for it.
+    ///   - `.invalidConfiguration` for an invalid setting.
+    ///   - `.unsafeServer` if Redis may evict operations (`maxmemory` is set and `maxmemory-policy` is not
+    ///     `noeviction`).
+    ///   - `.unsupportedServer` if Redis is older than 6.2, or is one node of a cluster that was named alone.
+    ///   - `.incompatible` if the namespace has another protocol.
+    ///   - `.alreadyRun` the second time.
     public func run() async throws {
         try await work()
         guard isStoppedByOperator, staysUp else { return }
@@ -184,16 +193,17 @@ public final class Worker: Service {
         ended.continuation.finish()
     }
 
-    /// Gives all operations back now. `run()` returns within two seconds, even if bodies go on.
+    /// Gives all operations back at once. `run()` returns within two seconds, even if bodies continue.
     public func abandon() {
         service.abandon()
         ended.continuation.finish()
     }
 
-    /// Begins a graceful shutdown of a process that is this worker and nothing else; see `WorkerService.stopProcess`.
+    /// Begins a graceful shutdown of a process that is only this worker; see `WorkerService.stopProcess`.
     package func stopProcess() { service.stopProcess() }
 
-    /// Refuses a server on which operations would get lost. Asks once, and not at all if the server does not answer.
+    /// Refuses a server on which operations would get lost. Asks until the server has answered once; a server that does
+    /// not answer is not refused.
     ///
     /// - Throws: `WorkerError` with `.unsafeServer`, `.unsupportedServer` or `.incompatible`.
     package func examine() async throws {
@@ -202,7 +212,7 @@ public final class Worker: Service {
         first.withLock { $0 = check }
     }
 
-    /// True if nothing runs anywhere in the worker's queues.
+    /// True if no operation runs in the worker's queues, on any worker.
     private static func isIdle(_ broker: any MonitorBroker, _ selection: QueueSelection) async throws -> Bool {
         let queues: [String]
         switch selection {

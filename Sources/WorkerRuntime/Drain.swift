@@ -2,7 +2,7 @@ import Logging
 import Operations
 import Synchronization
 
-/// Somebody asked the worker to stop; asking again can only make it faster.
+/// The requests to stop the worker. A further request can only make the stop faster.
 final class StopRequest: Sendable {
     enum Kind: Int, Comparable, Sendable {
         case none, drain, abandon
@@ -21,7 +21,7 @@ final class StopRequest: Sendable {
     let signal = Signal()
 
     var current: Kind { state.withLock { $0.kind } }
-    /// When everything was asked to be given back at once.
+    /// The time of the first request to give everything back at once.
     var abandonedAt: ContinuousClock.Instant? { state.withLock { $0.abandonedAt } }
 
     func request(_ wanted: Kind) {
@@ -45,9 +45,9 @@ final class StopRequest: Sendable {
         return isFirst
     }
 
-    /// Drains this worker for good, as an operator has asked.
+    /// Drains this worker for good, at an operator's request.
     func stopByOperator() {
-        // Each queue of the worker says so.
+        // Each queue of the worker reports the operator's request; only the first report counts.
         state.withLock { if $0.kind == .none { $0.isByOperator = true } }
         request(.drain)
     }
@@ -56,36 +56,38 @@ final class StopRequest: Sendable {
 
     var isReplaced: Bool { state.withLock { $0.isReplaced } }
 
-    /// Waits for the first request.
+    /// Waits for the first request to stop.
     func wait() async {
         while current == .none, !Task.isCancelled { await signal.wait() }
     }
 }
 
-/// How a worker stops.
+/// Stops a worker.
 ///
-/// 1. Nothing is claimed or started any more; what has not started goes back to the front of its lane. A claim that waits at a wake-up token is
-///    called back, and what it brings goes back too.
-/// 2. What runs may end, until the drain time-out.
-/// 3. Then bodies are cancelled, and go back untried: neither attempt nor delivery changes.
-/// 4. Those that do not listen are given back while they run: their later writes are refused.
-/// 5. The outbox is sent, the leases are given up. What could not be sent is logged; a sweeper will find it.
+/// 1. Stops claims and starts. Operations that have not started go back to the front of their lanes. A claim that waits
+///    for a wake-up token is called back, and operations that it still brings go back as well.
+/// 2. Waits for running operations, at most the drain timeout.
+/// 3. Cancels bodies that still run, whose operations go back untried: neither attempt nor delivery changes.
+/// 4. Gives back operations whose bodies ignore the cancel. Redis refuses the later writes of these bodies.
+/// 5. Sends the outbox and gives up the leases. Logs the operations whose ends could not be sent; a sweep recovers
+///    them.
 struct Drain: Sendable {
     private typealias Instant = ContinuousClock.Instant
 
-    /// How long each step before and after the bodies may take, and how long the outbox is sent. Redis may be slow; where it is away, the worker
-    /// ends all the same.
+    /// Longest times: for each step before and after the bodies, and for sending the outbox. Redis may be slow, and the
+    /// worker ends even if Redis is away.
     private static let step: Duration = .seconds(2)
     private static let flush: Duration = .seconds(3)
-    /// With `abandon`, everything together stays below two seconds: bodies may end until the first instant after the request,
-    /// the outbox is sent until the second; then there are three steps that take this long at most.
+    /// With `abandon`, all steps together take less than two seconds. Bodies may end until `abandonedBodies` after the
+    /// request, and the outbox is sent until `abandonedFlush` after it. Three steps of at most `abandonedStep` each
+    /// follow.
     private static let abandonedBodies: Duration = .milliseconds(600)
     private static let abandonedFlush: Duration = .milliseconds(1000)
     private static let abandonedStep: Duration = .milliseconds(200)
     let core: WorkerCore
     let stopping: StopRequest
 
-    /// Stops everything that runs, and sends what there is to send.
+    /// Stops everything that runs, and sends the outbox.
     func run() async {
         let unclaimed = core.change { queue, _ -> [String] in
             queue.phase = .draining
@@ -106,15 +108,15 @@ struct Drain: Sendable {
         logRest()
     }
 
-    /// Answers that are still to come may bring operations. Redis may be away, so this is short.
+    /// Waits for answers that may still bring operations. The wait is short, because Redis may be away.
     private func untilNothingMoreComes() async {
         await wait(until: .now + Self.step, abandoned: Self.abandonedStep) {
             !core.queue.withLock { $0.mayBeGivenMore }
         }
     }
 
-    /// Ends the loops and the heartbeat, and then gives up the leases of queues in which nothing is left: a beat still under way
-    /// would bring them back. A call that hangs is left behind.
+    /// Ends the loops and the heartbeat, and then gives up the leases of queues in which the worker holds nothing. The
+    /// order matters: a heartbeat in flight would renew the leases. The drain does not wait for a call that hangs.
     func finish(_ loops: Task<Void, Never>, _ heartbeat: Heartbeat) async {
         loops.cancel()
         await withinStep { await loops.value }
@@ -130,12 +132,12 @@ struct Drain: Sendable {
         }
     }
 
-    /// There may be work that this worker was called for and will not do: somebody else should look.
+    /// Wakes other workers in queues that may have work, because this worker was woken for it and stops.
     private func passOn(_ names: [String]) async {
         await withinStep(forEach: names) { try? await core.broker.wake(queue: $0) }
     }
 
-    /// Does something for each queue, for all of them at once: there may be a thousand.
+    /// Makes a call for each queue, for all of them at once: a worker may have a thousand queues.
     private func withinStep(forEach names: [String], _ body: @escaping @Sendable (String) async -> Void) async {
         await withinStep {
             await withTaskGroup(of: Void.self) { group in
@@ -160,7 +162,7 @@ struct Drain: Sendable {
         }
     }
 
-    /// Waits until the condition holds, the deadline has passed, or everything is to be given back now.
+    /// Waits until the condition holds, the deadline has passed, or everything has to be given back now.
     private func wait(until deadline: Instant, orAbandoned: Bool = false, _ condition: () -> Bool) async {
         let requests = Task { [core, stopping] in
             while !Task.isCancelled {
@@ -175,7 +177,8 @@ struct Drain: Sendable {
         await requests.value
     }
 
-    /// Waits until the condition holds or the deadline has passed; after an abandon, or when one comes, no longer than so long after it.
+    /// Waits until the condition holds or the deadline has passed. After an `abandon`, also one that comes meanwhile,
+    /// the wait ends this long after the request.
     private func wait(until deadline: Instant, abandoned: Duration, _ condition: () -> Bool) async {
         if stopping.current != .abandon { await wait(until: deadline, orAbandoned: true, condition) }
         if let at = stopping.abandonedAt { await wait(until: at + abandoned, condition) }
@@ -190,9 +193,9 @@ struct Drain: Sendable {
         }
     }
 
-    /// Waits for the body's end, but no longer than a step, which is shorter after an abandon.
+    /// Waits for the end of the body, at most one step; steps are shorter after an `abandon`.
     ///
-    /// - Returns: whether it has ended.
+    /// - Returns: true if the body has ended.
     @discardableResult
     private func withinStep(_ body: @escaping @Sendable () async -> Void) async -> Bool {
         let hasEnded = Atomic<Bool>(false)

@@ -1,11 +1,11 @@
 import Operations
 import Synchronization
 
-/// Whether a worker does its work, for those who watch it from outside.
+/// Whether a worker does its work, as seen from outside.
 public struct WorkerHealth: Sendable, Equatable {
-    /// Operations that are ready in its queues would be claimed.
+    /// True if the worker would claim an operation that is ready in one of its queues.
     public var isReady: Bool
-    /// Why, in a few words.
+    /// The reason, in a few words.
     public var reason: String
 
     package init(isReady: Bool, reason: String) {
@@ -14,20 +14,21 @@ public struct WorkerHealth: Sendable, Equatable {
     }
 }
 
-/// When the loops of a worker last turned. A process that lives, and whose connections look well, may claim nothing all the same:
-/// so what counts is what Redis has answered.
+/// The times at which the loops of a worker last made progress. Only answers of Redis count: a live process with
+/// healthy connections may still claim nothing.
 final class Liveness: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// Older signs of life do not count.
+    /// The age at which a sign of life no longer counts.
     static let patience: Duration = .seconds(10)
-    /// A heartbeat is asked for when the last answer is older than this: one in time for a long lease may be too late here.
+    /// The age of the last answer at which `health()` requests a heartbeat. With a long lease, the next regular
+    /// heartbeat may come too late here.
     static let freshness: Duration = .seconds(4)
 
     struct State: Sendable {
         var claimedAt: Instant?
         var answeredAt: Instant?
-        /// The worker is blocked on the wake-up tokens of its queues.
+        /// True if the worker waits for the wake-up tokens of its queues.
         var isListening = false
     }
 
@@ -35,19 +36,17 @@ final class Liveness: Sendable {
 
     var current: State { state.withLock { $0 } }
 
-    /// A claim was answered, also with nothing.
+    /// Notes that a claim was answered, even without operations.
     func claimed() { state.withLock { $0.claimedAt = .now } }
 
-    /// Redis has answered a heartbeat, or named its queues.
+    /// Notes that Redis has answered a heartbeat, or listed its queues.
     func answered() { state.withLock { $0.answeredAt = .now } }
 
     func listens(_ isListening: Bool) { state.withLock { $0.isListening = isListening } }
 }
 
 extension Liveness.State {
-    /// The verdict at an instant.
-    ///
-    /// - Parameter blocked: how long tasks have been waiting for a thread.
+    /// Returns the health at an instant.
     func health(of queue: LocalQueue, at now: Liveness.Instant, blocked: Duration = .zero) -> WorkerHealth {
         func isOld(_ instant: Liveness.Instant) -> Bool { now - instant > Liveness.patience }
         if queue.phase != .running, queue.phase != .quiet { return WorkerHealth(isReady: false, reason: "draining") }
@@ -76,7 +75,8 @@ extension Liveness.State {
 }
 
 extension WorkerService {
-    /// Whether it is ready now. Ask from time to time: that keeps the answer of Redis, on which it rests, fresh.
+    /// Whether the worker is ready now. Ask repeatedly: each call keeps the answer of Redis, on which the health rests,
+    /// fresh.
     package func health() -> WorkerHealth {
         let (state, now) = (core.liveness.current, ContinuousClock.now)
         if state.answeredAt.map({ now - $0 > Liveness.freshness }) ?? true { core.beatNow.request() }

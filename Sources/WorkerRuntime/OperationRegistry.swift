@@ -1,9 +1,10 @@
 import Foundation
 import Operations
 
-/// The operations that a worker can run, by name. Closed: nothing that is not registered is ever run.
+/// The operations that a worker can run, by name. A worker never runs an operation that is not registered.
 ///
-/// Registering a name twice, one that `NameRule` forbids, or a retry policy without 1 to 999 attempts is a mistake in the program and ends it.
+/// The program ends if a name is registered twice or is invalid by `NameRule`, or if a retry policy does not have 1 to
+/// 999 attempts.
 public struct OperationRegistry: Sendable {
     private var handlers: [String: OperationHandler] = [:]
 
@@ -13,9 +14,9 @@ public struct OperationRegistry: Sendable {
     /// The registered names, sorted.
     public var names: [String] { handlers.keys.sorted() }
 
-    /// Registers a type under its name. Its `RetryDeciding` and `EndObserving` are honoured.
+    /// Registers a type under its name, with its `RetryDeciding` and `EndObserving`.
     ///
-    /// - Parameter type: the operation; its values are read from the stored JSON.
+    /// - Parameter type: the operation type; its values are read from the stored JSON.
     public mutating func register<Operation: DistributedOperation>(_ type: Operation.Type) {
         var handler = OperationHandler(
             name: Operation.name,
@@ -33,7 +34,7 @@ public struct OperationRegistry: Sendable {
         register(handler)
     }
 
-    /// Of arguments that cannot be read there is nobody to tell.
+    /// Makes the end hook of a type. Without readable arguments no operation exists whose `note` could be called.
     private static func tell<Operation: DistributedOperation>(_ type: Operation.Type) -> OperationHandler.EndHook {
         { ending, arguments, context in
             let operation = try? ArgumentsFailure.decode(arguments, as: type, of: Operation.name)
@@ -41,7 +42,7 @@ public struct OperationRegistry: Sendable {
         }
     }
 
-    /// Registers a handler whose types are erased already.
+    /// Registers a handler without types.
     package mutating func register(_ handler: OperationHandler) {
         precondition(NameRule.allows(handler.name), "\"\(handler.name)\" is no operation name: see NameRule")
         precondition(handlers[handler.name] == nil, "the operation \"\(handler.name)\" is registered twice")
@@ -58,19 +59,21 @@ public struct OperationRegistry: Sendable {
 // MARK: - Definitions
 
 extension OperationRegistry {
-    /// Called when an operation has ended in a worker: on its slot, before the end is stored, with the guarantees of `EndObserving`.
+    /// Called when an operation has ended in a worker: on the operation's slot, before the end is stored.
+    /// `EndObserving` states the guarantees.
     public typealias EndHook = @Sendable (LocalOperationEnding, OperationContext) async -> Void
 
-    /// Registers a definition: a closure, several closures, a bound method, a blocking body or a `Foundation.Operation` by name. Its
-    /// arguments are read from the stored JSON, its result is stored as JSON.
+    /// Registers a definition by name: a closure, several closures, a bound method, a blocking body or a
+    /// `Foundation.Operation`.
     ///
-    /// Inside, `LocalOperation.current` is there as in a local queue: it sees the cancel, takes progress and log lines, and its `context`
-    /// says which enqueued operation it is. The time limit and the retries of the options hold, also a closure that decides by the error;
-    /// priority and place in the queue are the enqueued operation's.
+    /// The arguments are read from the stored JSON, and the result is stored as JSON. In the body,
+    /// `LocalOperation.current` works as in a local queue, with cancel, progress and log lines. The `context` of that
+    /// value identifies the enqueued operation. The time limit and the retries of the options apply, also a closure
+    /// that decides by the error. Priority and place in the queue are those of the enqueued operation.
     ///
     /// - Parameters:
     ///   - definition: name, options and body.
-    ///   - retryPolicy: attempts and pauses where the definition's options say nothing about retries.
+    ///   - retryPolicy: attempts and pauses if the definition's options have no retries.
     ///   - onEnd: called when an operation has ended.
     public mutating func register<Arguments: Decodable & Sendable, Output: Encodable & Sendable>(
         _ definition: OperationDefinition<Arguments, Output>,
@@ -80,11 +83,11 @@ extension OperationRegistry {
         register(definition, retryPolicy, onEnd, decode: Self.reader(definition.name), encode: Self.write)
     }
 
-    /// The same for a definition without a result.
+    /// Registers a definition without a result.
     ///
     /// - Parameters:
     ///   - definition: name, options and body.
-    ///   - retryPolicy: attempts and pauses where the definition's options say nothing about retries.
+    ///   - retryPolicy: attempts and pauses if the definition's options have no retries.
     ///   - onEnd: called when an operation has ended.
     public mutating func register<Arguments: Decodable & Sendable>(
         _ definition: OperationDefinition<Arguments, Void>,
@@ -94,11 +97,11 @@ extension OperationRegistry {
         register(definition, retryPolicy, onEnd, decode: Self.reader(definition.name), encode: { [] })
     }
 
-    /// The same for a definition that looks at no arguments.
+    /// Registers a definition that ignores its arguments.
     ///
     /// - Parameters:
     ///   - definition: name, options and body.
-    ///   - retryPolicy: attempts and pauses where the definition's options say nothing about retries.
+    ///   - retryPolicy: attempts and pauses if the definition's options have no retries.
     ///   - onEnd: called when an operation has ended.
     public mutating func register<Output: Encodable & Sendable>(
         _ definition: OperationDefinition<Void, Output>,
@@ -108,11 +111,11 @@ extension OperationRegistry {
         register(definition, retryPolicy, onEnd, decode: { _ in }, encode: Self.write)
     }
 
-    /// The same for a definition without arguments and result.
+    /// Registers a definition without arguments and result.
     ///
     /// - Parameters:
     ///   - definition: name, options and body.
-    ///   - retryPolicy: attempts and pauses where the definition's options say nothing about retries.
+    ///   - retryPolicy: attempts and pauses if the definition's options have no retries.
     ///   - onEnd: called when an operation has ended.
     public mutating func register(
         _ definition: OperationDefinition<Void, Void>,

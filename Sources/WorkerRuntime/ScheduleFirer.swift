@@ -2,7 +2,7 @@ import Logging
 import Operations
 import Schedules
 
-/// Enqueues what schedules have for the instants that have come. Redis takes each instant once, so it does no harm if others try.
+/// Enqueues the operations of due schedules. Redis accepts each instant once, so several workers may try.
 package struct ScheduleFirer: Sendable {
     private static let pause: Int64 = 1000
     let broker: any WorkerBroker
@@ -17,7 +17,7 @@ package struct ScheduleFirer: Sendable {
 
     /// Reads which schedules are due, and fires one instant of each.
     ///
-    /// - Returns: milliseconds until the next instant, 0 if one has come already; nil = there is none.
+    /// - Returns: milliseconds until the next instant, 0 if it has come already; nil = no instant is left.
     package func fireDue(_ queue: String) async throws -> Int64? {
         let page = try await broker.dueSchedules(queue: queue)
         var next = page.nextMilliseconds

@@ -4,8 +4,9 @@ import Synchronization
 
 /// The standing cancels that this worker has read, by queue.
 ///
-/// A claim answers the revision that its operations must be compared with. A body begins only after a list of that revision, or a later one, was
-/// read: what was enqueued after a standing cancel was acknowledged never runs.
+/// A claim returns the revision of the list that its operations must be compared with. A body begins only after the
+/// worker has read a list of this revision or a later one. A matching operation that is enqueued after a standing
+/// cancel was acknowledged therefore never runs.
 final class StandingWatch: Sendable {
     private struct Known {
         var revision: Int64
@@ -14,11 +15,13 @@ final class StandingWatch: Sendable {
 
     private let queues = Mutex<[String: Known]>([:])
 
-    /// Whether the list of this revision was read.
+    /// True if the list of this revision, or a later one, was read.
     func knows(_ revision: Int64, queue: String) -> Bool {
         queues.withLock { ($0[queue]?.revision ?? 0) >= revision }
     }
 
+    /// Stores a list of standing cancels, unless a later one is known.
+    ///
     /// - Returns: the standing cancels whose query cannot be read.
     func note(_ read: StandingCancels, queue: String, at instant: ContinuousClock.Instant) -> [StandingCancel] {
         var (cancels, unread): (Known, [StandingCancel]) = (Known(revision: read.revision, cancels: []), [])
@@ -36,7 +39,7 @@ final class StandingWatch: Sendable {
         return unread
     }
 
-    /// The first standing cancel that an operation matches.
+    /// Returns the first standing cancel that matches an operation.
     func first(matching detail: OperationDetail, view: PayloadView, at now: ContinuousClock.Instant) -> StandingCancel?
     {
         let known = queues.withLock { $0[detail.queue]?.cancels ?? [] }
@@ -50,7 +53,7 @@ extension WorkerCore {
 
     /// Compares an operation that has not begun with the standing cancels of its queue.
     ///
-    /// - Returns: the one that it matches; nil also if the operation is to end meanwhile.
+    /// - Returns: the standing cancel that matches; nil also if the operation is told to end meanwhile.
     func standingCancel(of operation: HeldOperation) async -> StandingCancel? {
         let (claimed, name) = (operation.claimed, operation.queueName)
         while !standing.knows(claimed.standing, queue: name) {

@@ -2,17 +2,17 @@ import Foundation
 import Logging
 import Operations
 
-/// What becomes of a worker whose operation does not end within the grace after a cancel or its run timeout. The operation itself is
-/// cancelled, or dead (error `stuck`), and what its body still writes is refused.
+/// The worker's reaction to an operation that does not end within the grace after a cancel or its run timeout. The
+/// operation itself ends as cancelled, or as dead with the error `stuck`; Redis refuses the later writes of its body.
 public enum StuckPolicy: String, Sendable, CaseIterable {
-    /// Its slot is free again; its body goes on until it returns or the process ends.
+    /// The slot becomes free. The body runs until it returns or the process ends.
     case free
-    /// The worker drains, so that a fresh process takes over: see `needsReplacement` of the worker. If it cannot, because stuck bodies
-    /// hold every thread, or because what else it runs does not end, the process exits with status 75.
+    /// The worker drains, so that a new process takes over: see the worker's `needsReplacement`. The process exits with
+    /// status 75 if the drain cannot end: stuck bodies hold every thread, or other operations do not end.
     case replace
 }
 
-/// The attempt was told to end, and did not.
+/// The error of an attempt that was told to end and did not.
 struct StuckFailure: OperationFailing, CustomStringConvertible {
     let grace: Duration
     var failureType: String { "stuck" }
@@ -24,12 +24,12 @@ struct StuckFailure: OperationFailing, CustomStringConvertible {
 }
 
 extension WorkerCore {
-    /// How long tasks may wait for a thread before a process that is to be replaced is taken for blocked.
+    /// How long tasks may wait for a thread before a process that has to end counts as blocked.
     private static let patience: Duration = .seconds(2)
-    /// The status of a process that ends so: EX_TEMPFAIL.
+    /// The exit status of a replaced process: EX_TEMPFAIL.
     static let replacedStatus: Int32 = 75
 
-    /// A deadline has passed. On the watch's thread.
+    /// Acts on a deadline that has passed. Called on the thread of the deadline watch.
     func deadlinePassed(_ operation: HeldOperation, _ step: DeadlineWatch.Step) {
         switch step {
         case .runTimeout: operation.stop(.runTimeout)
@@ -41,7 +41,7 @@ extension WorkerCore {
         let failure = StuckFailure(grace: configuration.cancelGrace)
         let settlement = settlement(of: operation, failure)
         guard let (reportsAreBusy, run) = operation.giveUp(settlement) else {
-            // Given up on by a forced cancel, and its body goes on all the same.
+            // A forced cancel has given the operation up, and its body still runs.
             let goesOn = operation.cancellation?.isForced == true && operation.hasSlot
             if goesOn, configuration.stuck == .replace { replace() }
             return
@@ -60,7 +60,7 @@ extension WorkerCore {
             startedAt: run?.startedAt ?? .now,
             taskMayRunUntil: nil
         )
-        beatNow.request()  // which tells of it
+        beatNow.request()  // the heartbeat reports the stuck body
         if configuration.stuck == .replace { replace() }
     }
 
@@ -77,7 +77,7 @@ extension WorkerCore {
         return .failed(cancellation == nil ? .dead : .cancelled, error: error.encoded())
     }
 
-    /// A body that was given up on has returned after all.
+    /// Notes that a body that was given up on has returned.
     func returned(_ operation: HeldOperation) {
         counters.stuck.wrappingSubtract(1, ordering: .relaxed)
         taskEnds()
@@ -92,15 +92,16 @@ extension WorkerCore {
     /// Stops the worker as the first SIGTERM does, and makes sure that the process ends.
     private func replace() {
         guard stopping.current == .none else { return }
-        // Said before: a worker that holds nothing else may have drained, and its process ended, before another line is written.
+        // Logged first: a worker that holds nothing else may have drained, and its process ended, before a later line
+        // is written.
         logger.error("replacing this process: an operation is stuck")
         guard stopping.replace() else { return }
         let deadline = drainDeadline
         exit { [self] in Instant.now >= deadline || pool.blockedFor() >= Self.patience }
     }
 
-    /// Makes sure that a process which was told to stop ends although bodies that never yield hold every thread: once its drain
-    /// should be over, nothing else can end it.
+    /// Makes sure that a process that was told to stop ends, even if bodies that never yield hold every thread. Nothing
+    /// else can end it once its drain should be over.
     func endIfBlocked() {
         let deadline = drainDeadline
         exit { [self] in pool.blockedFor() >= Self.patience && Instant.now >= deadline }
@@ -110,7 +111,8 @@ extension WorkerCore {
         Instant.now + configuration.drainTimeout + configuration.cancelGrace + Self.patience
     }
 
-    /// Exits as soon as the condition holds, unless the worker has ended by then. On a thread of its own: there may be no other.
+    /// Exits as soon as the condition holds, unless the worker has ended by then. Uses a thread of its own, because all
+    /// others may be blocked.
     private func exit(once condition: @escaping @Sendable () -> Bool) {
         let thread = Thread { [self] in
             while !deadlines.hasStopped, !condition() { Thread.sleep(forTimeInterval: 0.1) }

@@ -1,16 +1,17 @@
 import Operations
 import Synchronization
 
-/// Names of operations that were handed out here and are not registered. A queue may be full of them, and each comes again after a
-/// while: a line a minute tells as much as one for every operation.
+/// Names of claimed operations that are not registered here. A queue may be full of such operations, and each comes
+/// again after a while. One log line per name and minute is therefore enough.
 final class UnknownNames: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     static let pause: Duration = .seconds(60)
-    /// Anybody may make up names: more than these at a time, and those that no operation can have, are counted as one.
+    /// The maximum number of names at a time. Any client may invent names: further names, and those that no operation
+    /// can have, count as one.
     static let most = 100
 
-    /// What is to be said: how many operations there were since the last time, of a name or of all others.
+    /// A log line to write: the number of operations since the last line, for one name or for all others.
     struct Notice: Equatable {
         var name: String?
         var count: Int
@@ -20,7 +21,7 @@ final class UnknownNames: Sendable {
         var saidAt: Instant
         var unsaid = 0
 
-        /// - Returns: how many have not been said, with this one; nil = it is too early to say so.
+        /// - Returns: the number of operations without a log line, this one included; nil = too early for a line.
         static func count(_ entry: inout Entry?, _ now: Instant) -> Int? {
             let unsaid = (entry?.unsaid ?? 0) + 1
             if let saidAt = entry?.saidAt, now - saidAt < UnknownNames.pause {
@@ -34,9 +35,9 @@ final class UnknownNames: Sendable {
 
     private let state = Mutex((named: [String: Entry](), others: Entry?.none))
 
-    /// Takes note of an operation.
+    /// Counts an operation with an unknown name.
     ///
-    /// - Returns: what to say of it; nil = nothing now.
+    /// - Returns: the log line to write; nil = none now.
     func note(_ name: String, _ now: Instant) -> Notice? {
         state.withLock { state in
             guard NameRule.allows(name) else { return Self.countOther(&state.others, now) }

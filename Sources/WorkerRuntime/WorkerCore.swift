@@ -3,12 +3,13 @@ import Logging
 import Operations
 import Synchronization
 
-/// Reads what earlier runs of an operation have stored: its id, its queue; nil = there is no such operation.
+/// Reads the data that earlier runs of an operation have stored, by id and queue; nil = the operation does not exist.
 package typealias StoredReader = @Sendable (OperationID, String) async throws -> StoredByRuns?
 
-/// What the loops of one worker share: the local queue behind a lock, and the signals by which they wake each other.
+/// The shared state of a worker's loops: the local queue behind a lock, and the signals by which the loops wake each
+/// other.
 ///
-/// A method changes the queue's value first and acts on what came of it afterwards, without the lock.
+/// A method changes the queue's value under the lock, and acts on the outcome afterwards, without the lock.
 final class WorkerCore: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -16,52 +17,52 @@ final class WorkerCore: Sendable {
     let broker: any WorkerBroker
     let registry: OperationRegistry
     let configuration: WorkerConfiguration
-    /// Verifies and decrypts what was handed out; nil = there are no keys.
+    /// Verifies and decrypts claimed operations; nil = no keys.
     let seal: (any EnvelopeSeal)?
     let logger: Logger
-    /// Reads what earlier runs of an operation of a queue have stored.
+    /// Reads the data that earlier runs of an operation have stored.
     let stored: StoredReader?
     let queue: Mutex<LocalQueue>
     let reporter: Reporter
-    /// What the worker says of itself.
+    /// Counters that the heartbeats report.
     let counters = WorkerCounters()
-    /// What it counts for the figures over time.
+    /// Counts for the statistics over time.
     let figures = FigureBook()
 
-    /// Raised when another queue's wake-up token should be waited for.
+    /// Raised when the wait for wake-up tokens has to be renewed, for example for another queue.
     let wakeUp = Signal()
-    /// Raised when an instant to wait for has changed.
+    /// Raised when the next alarm has become earlier.
     let alarm = Signal()
-    /// Raised when something has ended and the worker may have become idle: for the drain.
+    /// Raised with every change while the worker is quiet or drains; the drain waits for it.
     let calm = Signal()
-    /// The same for the end of a burst.
+    /// Raised with every change during a burst; the end of a burst waits for it.
     let pause = Signal()
-    /// What was handed out and cannot be run here.
+    /// Names of claimed operations that cannot run here.
     let unknownNames = UnknownNames()
-    /// Asks the heartbeat's thread for an extra beat.
+    /// Asks the heartbeat's thread for an extra heartbeat.
     let beatNow = BeatRequest()
     /// Queues in which a sweep is due.
     let sweeps = SweepRequests()
-    /// Queues whose ends have to be carried to others.
+    /// Queues whose ends have to be relayed to other queues.
     let carries = SweepRequests()
-    /// When schedules are due, as far as this worker looks for them.
+    /// When this worker looks for due schedules.
     let schedules = ScheduleWatch()
-    /// The standing cancels that were read.
+    /// The standing cancels that this worker has read.
     let standing = StandingWatch()
-    /// When its loops last turned.
+    /// When the worker's loops last made progress.
     let liveness = Liveness()
-    /// Ends what runs for too long.
+    /// Ends operations that run for too long.
     let deadlines = DeadlineWatch()
-    /// Whether tasks get a thread.
+    /// Measures whether tasks get a thread.
     let pool = PoolProbe()
     /// The client with which bodies enqueue.
     let producer: (any Sendable)?
     /// Ends the process.
     let exitNow: @Sendable (Int32) -> Void
-    /// Asks the worker to stop.
+    /// The requests to stop the worker.
     let stopping = StopRequest()
 
-    /// Whether some operations have an outage grace that is shorter than a lease.
+    /// True if some operations have an outage grace shorter than a lease.
     let hasShortGraces: Bool
 
     init(
@@ -91,7 +92,8 @@ final class WorkerCore: Sendable {
         reporter = Reporter(broker: broker, worker: id, logger: logger)
     }
 
-    /// What enforces a grace itself gets so much longer: a program is killed at its end, and has to be collected.
+    /// How much longer than the grace the worker waits. A body may enforce the grace itself: it kills a program at the
+    /// end of the grace, and has to collect it.
     private static let graceMargin: Duration = .seconds(1)
 
     /// Names of the queues, in the order of their indexes.
@@ -99,7 +101,7 @@ final class WorkerCore: Sendable {
 
     func index(of name: String) -> Int? { queue.withLock { $0.indexes[name] } }
 
-    /// What was handed out, as this worker holds it. Made without the lock, under which all bodies end.
+    /// Returns claimed operations as this worker holds them. Called without the lock, which every ending body needs.
     func hold(_ claimed: [ClaimedOperation], _ index: Int) -> [HeldOperation] {
         if claimed.isEmpty { return [] }
         let ties = ties(index)
@@ -125,7 +127,7 @@ final class WorkerCore: Sendable {
 
     // MARK: Changing
 
-    /// Changes the queue, then starts what may start and wakes the loops that have something to do.
+    /// Changes the queue, then starts operations that may start and wakes the loops that have something to do.
     func change<Result: Sendable>(_ body: (inout LocalQueue, Instant) -> Result) -> Result {
         let now = Instant.now
         let (result, effects) = queue.withLock { queue in
@@ -167,7 +169,7 @@ final class WorkerCore: Sendable {
 
     // MARK: Recycling
 
-    /// Stops the worker as the first SIGTERM does, and says why; nothing if it stops already.
+    /// Stops the worker as the first SIGTERM does, and logs the reason. Does nothing if the worker is stopping already.
     func recycle(_ reason: String, _ facts: Logger.Metadata) {
         guard stopping.current == .none else { return }
         logger.notice("recycling: the limit of \(reason) is reached", metadata: facts)
@@ -176,7 +178,7 @@ final class WorkerCore: Sendable {
 
     // MARK: Cancels
 
-    /// A cancel has arrived: an operation that runs is told, one that waits ends.
+    /// Handles a cancel request: tells a running operation to end, and ends a waiting one.
     func cancel(_ order: CancelOrder, _ index: Int) {
         if let id = order.forced { return fence(order, id, index) }
         let found = queue.withLock { $0.find(order, index) }
@@ -186,7 +188,8 @@ final class WorkerCore: Sendable {
         reporter.hurry(operation)
     }
 
-    /// A forced cancel has ended an operation, and its fence is void: its slot is free at once, whatever its body does.
+    /// Handles a forced cancel, which has ended an operation in Redis and made its fence invalid. The slot becomes free
+    /// at once, even if the body still runs.
     private func fence(_ order: CancelOrder, _ id: OperationID, _ index: Int) {
         let (found, hasStopped) = queue.withLock { $0.fence(order, index) }
         let name = queue.withLock { $0.members[index].share.name }
@@ -215,9 +218,9 @@ final class WorkerCore: Sendable {
         _ = end(operation, settlement, reportsAreBusy: false, startedAt: startedAt, taskMayRunUntil: nil)
     }
 
-    /// A body has returned. If a forced cancel has ended its operation, this is what proves that it has stopped.
+    /// Notes that a body has returned. If a forced cancel has ended its operation, reports that the body has stopped.
     ///
-    /// - Returns: whether that was so.
+    /// - Returns: true if the operation was no longer held.
     @discardableResult
     func fencedBodyReturned(_ operation: HeldOperation) -> Bool {
         guard queue.withLock({ $0.members[operation.queue].lease.fencedBodyReturned(operation) }) else { return false }
@@ -226,14 +229,14 @@ final class WorkerCore: Sendable {
         return true
     }
 
-    /// Everything handed out up to a fence is cancelled.
+    /// Cancels every operation that was claimed up to a fence.
     func cancelThrough(_ fence: Int64, _ request: Cancellation?, _ index: Int) {
         guard fence > 0, let request else { return }
         let fences = queue.withLock { $0.members[index].lease.held.keys.filter { $0 <= fence } }
         for fence in fences { cancel(CancelOrder(fence: fence, request), index) }
     }
 
-    /// Another worker owns the operation now: what this one does with it is of no use.
+    /// Stops an operation that another worker owns now.
     func lose(_ operation: HeldOperation) {
         guard operation.stop(.lost) else { return }
         logger.warning("lost: this worker no longer owns the operation", metadata: operation.metadata())
@@ -241,15 +244,16 @@ final class WorkerCore: Sendable {
 
     // MARK: Running
 
-    /// An operation's turn to run.
+    /// An operation, and the start of its time on an executor task.
     struct Turn: Sendable {
         let operation: HeldOperation
-        /// When the one before it ended: what comes between, such as waiting for the lock, is part of the time that an operation takes.
+        /// When the previous operation ended. The time between the two, such as a wait for the lock, counts as part of
+        /// this operation.
         let startedAt: Instant
     }
 
-    /// Makes executor tasks. Their priority is that of the loops, in any case: threads are counted for each, and where bodies hold all
-    /// of them, nothing is to be claimed.
+    /// Starts executor tasks, always with the priority of the loops. The system counts threads per priority: if bodies
+    /// hold all of them, the loops must not claim.
     private func startExecutorTasks(_ count: Int) {
         for _ in 0..<count {
             let executorTask = ExecutorTask()
@@ -258,19 +262,20 @@ final class WorkerCore: Sendable {
         }
     }
 
-    /// What an executor task that has come does first.
+    /// Returns the first operation for a new executor task.
     ///
-    /// - Returns: nil if others have done all of it.
+    /// - Returns: nil if other executor tasks have taken all operations.
     func firstTurn() -> Turn? {
         let (operation, executorTasks) = queue.withLock { ($0.line.popForNewTask(), $0.line.callTasks()) }
         startExecutorTasks(executorTasks)
         return operation.map { Turn(operation: $0, startedAt: .now) }
     }
 
-    /// An operation has ended.
+    /// Handles the end of an operation.
     ///
-    /// - Parameter taskMayRunUntil: until when its executor task may go on; nil = its executor task has not come back from it.
-    /// - Returns: what its executor task does next; nil = the executor task ends.
+    /// - Parameter taskMayRunUntil: until when its executor task may take another operation; nil = the executor task is
+    ///   still in the body.
+    /// - Returns: the next operation for the executor task; nil = the executor task ends.
     func end(
         _ operation: HeldOperation,
         _ settlement: Settlement,
@@ -284,7 +289,7 @@ final class WorkerCore: Sendable {
             let isSpent = queue.age(by: settlement)
             let claiming = queue.fill(now)
             var effects = Effects()
-            // What has ended, and what is to be claimed, may wait for the call under way: its answer looks again.
+            // Ends and claims may wait for the call in flight: its answer triggers the next step.
             if queue.hasCall(operation.queue, now) { effects.own = queue.members[operation.queue].signal }
             for index in claiming where index != operation.queue && queue.hasCall(index, now) {
                 effects.wakes.append(queue.members[index].signal)
@@ -304,10 +309,10 @@ final class WorkerCore: Sendable {
         return next.map { Turn(operation: $0, startedAt: now) }
     }
 
-    /// A body that was given up on has ended after all, and its executor task with it.
+    /// Notes that a body that was given up on has ended, and its executor task with it.
     func taskEnds() { queue.withLock { $0.line.taskEnds() } }
 
-    /// An ended operation whose reports have arrived.
+    /// Settles an ended operation after its reports have arrived.
     private func settle(_ operation: HeldOperation, _ settlement: Settlement) {
         change { queue, now in queue.endReported(operation, settlement, now) }
     }

@@ -2,23 +2,23 @@ import Foundation
 import Operations
 import Synchronization
 
-/// What a worker counts about itself.
+/// Counters of a worker about itself.
 final class WorkerCounters: Sendable {
     let finished = Atomic<Int64>(0)
-    /// Attempts, also those that another one follows.
+    /// Failed attempts, also those that another attempt follows.
     let failed = Atomic<Int64>(0)
     let cancelled = Atomic<Int64>(0)
     /// Operations that could not be read.
     let malformed = Atomic<Int64>(0)
     /// Bodies that were given up on and still run.
     let stuck = Atomic<Int>(0)
-    /// Cancel listeners to which Redis refuses a subscription.
+    /// The number of cancel listeners whose subscription Redis refuses.
     let refusedListeners = Atomic<Int>(0)
-    /// No task gets a thread.
+    /// True if no task gets a thread.
     let isBlocked = Atomic<Bool>(false)
-    /// What the log said last of the threads of blocking bodies.
+    /// The last logged state of the threads of blocking bodies.
     let threadShortage = Atomic(ThreadShortage.none)
-    /// Asked for once: the system may have to look it up.
+    /// Read once, because the system may have to look it up.
     let host = ProcessInfo.processInfo.hostName
     let startedAt = Int64(Date().timeIntervalSince1970 * 1000)
 
@@ -33,7 +33,7 @@ final class WorkerCounters: Sendable {
 
     func countMalformed() { malformed.wrappingAdd(1, ordering: .relaxed) }
 
-    /// Resident memory of this process in bytes; 0 where the system does not say.
+    /// Resident memory of this process in bytes; 0 if the system does not report it.
     static var residentBytes: Int64 {
         guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
         let fields = text.split(separator: " ")
@@ -56,7 +56,7 @@ enum ThreadShortage: UInt8, AtomicRepresentable {
 }
 
 extension WorkerCore {
-    /// What the next heartbeats tell about this worker.
+    /// Returns the description of this worker for the next heartbeats.
     func info() -> WorkerInfo {
         let (slots, phase, names) = queue.withLock {
             ($0.slots, $0.phase, $0.members.prefix(WorkerInfo.queuesNamed).map(\.share.name))

@@ -4,35 +4,37 @@ import Operations
 import ServiceLifecycle
 import Synchronization
 
-/// A worker: claims operations from its queues and runs them, until it is stopped.
+/// A worker, which claims operations from its queues and runs them until it is stopped.
 ///
-/// `run()` does everything in one group of loops and one thread. A graceful shutdown (the first SIGTERM) claims no more, gives back
-/// what has not started, lets what runs end within the drain time-out, and gives the rest back. `abandon()` (the second
-/// one) gives everything back now.
+/// `run()` does everything in one group of loops and two threads, for the heartbeat and for deadlines. A graceful
+/// shutdown (the first SIGTERM) stops claims and gives back operations that have not started. Running operations may
+/// end within the drain timeout; the rest is given back. `abandon()` (the second SIGTERM) gives everything back now.
 package final class WorkerService: Service {
     let core: WorkerCore
     private let isRunning = Atomic<Bool>(false)
     private var stopping: StopRequest { core.stopping }
-    /// Lists the queues of the namespace, for `QueueSelection.all` and for the ends of operations that other queues have to hear of.
+    /// Lists the queues of the namespace, for `QueueSelection.all` and for ends that have to be relayed to other
+    /// queues.
     private let discover: (@Sendable () async throws -> [String])?
-    /// Says whether anything runs anywhere in the worker's queues, for the end of a burst.
+    /// True if nothing runs in the worker's queues, on any worker; asked before a burst ends.
     private let idleProbe: (@Sendable () async throws -> Bool)?
 
-    /// This incarnation of the worker.
+    /// The id of this incarnation of the worker.
     package var id: WorkerID { core.id }
 
     /// - Parameters:
-    ///   - id: of this incarnation: never to be used a second time.
-    ///   - broker: where operations come from.
-    ///   - registry: what can be run here.
+    ///   - id: the id of this incarnation; never use it a second time.
+    ///   - broker: the source of operations.
+    ///   - registry: the operations that the worker can run.
     ///   - configuration: checked when the worker starts.
-    ///   - seal: verifies and decrypts operations; nil = there are no keys.
-    ///   - logger: the caller's.
+    ///   - seal: verifies and decrypts operations; nil = no keys.
+    ///   - logger: the caller's logger.
     ///   - discover: lists the queues of the namespace; needed for `QueueSelection.all`.
-    ///   - idleProbe: true if nothing executes anywhere in the worker's queues; asked before a burst ends.
-    ///   - stored: reads what earlier runs have stored; without it operations see only what their own run has.
-    ///   - producer: the client with which bodies enqueue; without it they cannot.
-    ///   - exitNow: ends the process with a status, where a stuck operation leaves no other way.
+    ///   - idleProbe: true if nothing executes in the worker's queues, on any worker; asked before a burst ends.
+    ///   - stored: reads the data that earlier runs have stored; without it, operations see only the data of their own
+    ///     run.
+    ///   - producer: the client with which bodies enqueue; without it they cannot enqueue.
+    ///   - exitNow: ends the process with a status, if a stuck operation leaves no other way.
     package init(
         id: WorkerID = WorkerID(),
         broker: any WorkerBroker,
@@ -61,11 +63,11 @@ package final class WorkerService: Service {
         self.idleProbe = idleProbe
     }
 
-    /// Works until it is stopped, its task is cancelled (which abandons), or its burst is over. Bodies run at `TaskPriority.medium`, whatever the
-    /// priority of the caller.
+    /// Works until the worker is stopped, its task is cancelled (as `abandon()`), or its burst is over. Bodies run at
+    /// `TaskPriority.medium`, whatever the priority of the caller.
     ///
-    /// - Throws: `WorkerError` or `OperationsError` if the configuration is wrong, or it was run before. Not for an unreachable
-    ///   broker: the worker waits for it.
+    /// - Throws: `WorkerError` or `OperationsError` if the configuration is invalid, or the worker was run before. An
+    ///   unreachable broker is no error: the worker waits for it.
     package func run() async throws {
         try core.configuration.validate()
         if case .all = core.configuration.queues, discover == nil {
@@ -75,7 +77,7 @@ package final class WorkerService: Service {
             throw WorkerError(.alreadyRun, "a worker can run only once: make another one")
         }
         // Not a child task: a cancel must not cut off the calls that give operations back.
-        // The priority is said because threads are counted for each: bodies have this one, whatever the caller's.
+        // The priority is explicit because the system counts threads per priority, and bodies run at this one.
         let work = Task(priority: .medium) { await self.work() }
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
@@ -88,25 +90,26 @@ package final class WorkerService: Service {
         }
     }
 
-    /// Begins a graceful shutdown; `run()` returns when it is over. May be called from any thread.
+    /// Begins a graceful shutdown; `run()` returns when it is over. Callable from any thread.
     package func stop() { stopping.request(.drain) }
 
-    /// The same for a process that is this worker and nothing else. If bodies that never yield hold every thread when the drain should be
-    /// over (its time-out, the cancel grace and two seconds), the process exits with status 75: nothing in it could end it otherwise.
+    /// Begins a graceful shutdown of a process that is only this worker. The drain should be over after drain timeout,
+    /// cancel grace and two seconds. If bodies that never yield still hold every thread then, the process exits with
+    /// status 75, because nothing else in it can end it.
     package func stopProcess() {
         stop()
         core.endIfBlocked()
     }
 
-    /// Gives everything back now; `run()` returns within two seconds, even if bodies do not listen. They go on until the process
-    /// exits, and what they write is refused. May be called from any thread.
+    /// Gives everything back now; `run()` returns within two seconds, even if bodies ignore the cancel. Such bodies run
+    /// until the process exits, and Redis refuses their writes. Callable from any thread.
     package func abandon() { stopping.request(.abandon) }
 
-    /// True once a stuck operation has made the worker stop, under `StuckPolicy.replace`: after `run()` the process should end with
-    /// another status than 0, and be started again.
+    /// True once a stuck operation has stopped the worker under `StuckPolicy.replace`. After `run()` the process should
+    /// end with a status other than 0, and be started again.
     package var needsReplacement: Bool { stopping.isReplaced }
 
-    /// True if an operator has stopped the worker: it is not to be started again.
+    /// True if an operator has stopped the worker; do not start it again.
     package var isStoppedByOperator: Bool { stopping.isByOperator }
 
     // MARK: Working
@@ -122,7 +125,7 @@ package final class WorkerService: Service {
         await drain.finish(loops, heartbeat)
     }
 
-    /// Everything that a worker does until it is stopped, as one task group.
+    /// Runs all loops of a worker until it is stopped, as one task group.
     private func runLoops(_ heartbeat: Heartbeat) async {
         let core = core
         let queues = AsyncStream<[String]>.makeStream()
@@ -140,7 +143,7 @@ package final class WorkerService: Service {
         }
     }
 
-    /// Begins to work on queues as they become known.
+    /// Starts the loops of queues as they become known.
     private func serve(_ found: AsyncStream<[String]>, _ heartbeat: Heartbeat) async {
         let core = core
         await withTaskGroup(of: Void.self) { group in
@@ -160,7 +163,7 @@ package final class WorkerService: Service {
     /// The longest time between two looks for new queues.
     private static let discovery: Duration = .seconds(2)
 
-    /// Finds the queues to serve: once if they are named, from time to time if all are served.
+    /// Finds the queues to serve: once if they are named, repeatedly if the worker serves all queues.
     private func findQueues(_ add: @Sendable ([String]) -> Void) async {
         if case .named(let shares) = core.configuration.queues {
             core.queue.withLock { queue in shares.forEach { queue.add($0) } }
@@ -178,11 +181,11 @@ package final class WorkerService: Service {
             let new = (found ?? []).filter { !known.contains($0) }
             if !new.isEmpty {
                 core.queue.withLock { queue in new.forEach { queue.add(QueueShare($0)) } }
-                // A claim that waits for the only queue so far knows nothing of the slots of the others.
+                // A claim that waits for the only queue so far ignores the slots of the new queues.
                 core.wakeUp.raise()
                 add(new)
             }
-            // Without a queue no heartbeat runs, so this look also says that Redis is reachable.
+            // Without a queue no heartbeat runs, so this lookup also shows that Redis is reachable.
             try? await Task.sleep(for: min(core.configuration.lease, Self.discovery, Liveness.freshness))
         }
     }
@@ -210,15 +213,15 @@ package final class WorkerService: Service {
                 await deliverEnds()
                 continue
             }
-            // No wake-up comes when another worker's operation ends: this is asked again, ever less often.
+            // No wake-up comes when an operation of another worker ends, so this is checked again, ever less often.
             try? await Task.sleep(for: pause)
             pause = min(pause * 2, .seconds(1))
         }
     }
 
-    /// What has ended may let others start, here or in other queues: they hear of it, and all queues are asked once more.
+    /// Relays ends that may let other operations start, in these queues or others, and looks at all queues once more.
     private func deliverEnds() async {
-        // An end may be that of what ends others without a run, as the last member of a group does.
+        // An end can end other operations without a run: the last member of a group ends the group.
         var hasCarried = true
         while hasCarried, !Task.isCancelled {
             hasCarried = false

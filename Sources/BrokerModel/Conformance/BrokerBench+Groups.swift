@@ -1,7 +1,7 @@
 import Operations
 
 extension BrokerBench {
-    /// An open group.
+    /// Enqueues an open group and returns its id.
     func group(
         _ ifAbandoned: AbandonedGroupPolicy = .close,
         in outer: OperationID? = nil
@@ -22,7 +22,9 @@ extension BrokerBench {
         return members.map(\.id)
     }
 
-    /// - Parameter isOpen: then it has to be closed.
+    /// Closes a group and returns the outcome.
+    ///
+    /// - Parameter isOpen: whether the group must be open; if false, every outcome is accepted.
     @discardableResult
     func close(_ group: OperationID, isOpen: Bool = true) async throws -> NeedsOutcome {
         let outcome = try await broker.closeGroup(group, by: "ann", queue: queue)
@@ -30,7 +32,7 @@ extension BrokerBench {
         return outcome
     }
 
-    /// Time passes, and a worker's heartbeat notices.
+    /// Moves the clock, then lets the worker send a heartbeat.
     func pass(seconds: Int, _ worker: WorkerID) async throws {
         try await advance(.seconds(seconds))
         try beat(worker)
@@ -38,7 +40,7 @@ extension BrokerBench {
 
     typealias Callbacks = (success: OperationID, end: OperationID, firstDeath: OperationID)
 
-    /// A closed group with callbacks, and its two members, which the worker runs.
+    /// Makes a closed group with callbacks and two members, which the worker runs.
     func groupOfTwo(
         _ worker: WorkerID
     ) async throws -> (group: OperationID, callbacks: Callbacks, members: [OperationID], running: [ClaimedOperation]) {
@@ -49,7 +51,7 @@ extension BrokerBench {
         return (group, callbacks, members, try await claim(worker, 9).operations)
     }
 
-    /// A group whose only member is dead, with its callbacks.
+    /// Makes a dead group with callbacks, whose only member is dead.
     func deadGroup(_ worker: WorkerID) async throws -> (group: OperationID, callbacks: Callbacks) {
         let group = try await group()
         let callbacks = try await callbacks(of: group)

@@ -7,7 +7,8 @@ package struct BrokerBench: Sendable {
     private let advanceClock: @Sendable (Duration) async throws -> Void
 
     /// - Parameters:
-    ///   - broker: a broker whose queue nobody has used.
+    ///   - broker: a broker whose queue is unused.
+    ///   - queue: the queue of the checks.
     ///   - advance: moves the broker's server time.
     package init(
         _ broker: any Broker,
@@ -23,15 +24,15 @@ package struct BrokerBench: Sendable {
 // MARK: - Time and workers
 
 extension BrokerBench {
-    /// Some checks need two queues.
+    /// The second queue, for checks that need two.
     package static let otherQueue = "elsewhere"
     static let lease: Int64 = 15_000
     static let interval: Int64 = 5000
 
-    /// Moves the clock with nobody beating.
+    /// Moves the clock without any heartbeat.
     func advance(_ duration: Duration) async throws { try await advanceClock(duration) }
 
-    /// Moves the clock by so many seconds, while this worker beats each second.
+    /// Moves the clock by `seconds`, while `worker` sends a heartbeat each second.
     func pass(_ seconds: Int, beating worker: WorkerID) async throws {
         for _ in 0..<seconds {
             try await advanceClock(.seconds(1))
@@ -39,7 +40,7 @@ extension BrokerBench {
         }
     }
 
-    /// A new worker with a lease.
+    /// Makes a worker that has a lease.
     func worker() throws -> WorkerID {
         let worker = WorkerID()
         try beat(worker)
@@ -66,7 +67,7 @@ extension BrokerBench {
         return try broker.beat(beat, queue: queue)
     }
 
-    /// Lets the leases of all but one worker lapse. That one goes on beating, so it is no outage.
+    /// Lets the leases of all workers but one lapse. The survivor keeps sending heartbeats, so the pause is no outage.
     func lapse(allBut survivor: WorkerID) async throws { try await pass(17, beating: survivor) }
 }
 
@@ -75,7 +76,7 @@ extension BrokerBench {
 extension BrokerBench {
     static func envelope(_ text: String = "check") -> [UInt8] { OperationEnvelope(name: text).encoded() }
 
-    /// Enqueues so many in one call; returns their ids.
+    /// Enqueues `count` operations in one call and returns their ids.
     @discardableResult
     func enqueue(
         _ count: Int = 1,
@@ -100,7 +101,7 @@ extension BrokerBench {
         return operations.map(\.id)
     }
 
-    /// Enqueues untracked ones of 100 KiB each, one a call.
+    /// Enqueues `count` untracked operations of 100 KiB each, one a call.
     func enqueueUntracked(large count: Int) async throws {
         let arguments = Array("\"\(String(repeating: "x", count: 100 << 10))\"".utf8)
         for _ in 0..<count {
@@ -116,7 +117,7 @@ extension BrokerBench {
         return try await broker.claim(request, queue: queue)
     }
 
-    /// Enqueues one and claims it.
+    /// Enqueues one operation and claims it.
     func running(_ worker: WorkerID, tracked: Bool = true) async throws -> ClaimedOperation {
         try await enqueue(tracked: tracked)
         return try await claimOne(worker)
@@ -172,7 +173,7 @@ extension BrokerBench {
         return try only(try await broker.giveBack([given], worker: worker, queue: queue))
     }
 
-    /// Claims the one operation that was lost; with its last delivery it waits up to 10 s.
+    /// Claims the one operation that its worker lost, 10 s later: before its last delivery it waits up to 10 s.
     func claimAfterLoss(_ worker: WorkerID) async throws -> ClaimedOperation {
         try await pass(10, beating: worker)
         return try await claimOne(worker)

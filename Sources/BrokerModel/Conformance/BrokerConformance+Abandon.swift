@@ -2,7 +2,7 @@ import Operations
 
 extension BrokerConformance {
     static let abandoning: [ConformanceCheck] = [
-        ConformanceCheck("What an abandoned worker held is handed back at once, whatever its lease and an outage say") {
+        ConformanceCheck("An abandoned worker's operations are recovered at once, despite its lease or an outage") {
             bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let held = [try await bench.running(worker), try await bench.running(worker, tracked: false)]
@@ -16,7 +16,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.snapshot().workers.map(\.worker), [other.description], "the workers")
             try bench.expect(try await bench.abandon(worker), SweepReply(), "abandoned again")
         },
-        ConformanceCheck("An abandoned worker changes and claims nothing any more") { bench in
+        ConformanceCheck("An abandoned worker can neither settle nor claim operations") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let claimed = try await bench.running(worker)
             _ = try await bench.abandon(worker)
@@ -26,7 +26,8 @@ extension BrokerConformance {
             try bench.expect(again.id == claimed.id && again.fence > claimed.fence, "it has a higher fence")
             try bench.expect(try await bench.complete(again, other), .done(.finished), "the completion")
         },
-        ConformanceCheck("Abandoning one worker leaves the others, and one that is unknown, as they are") { bench in
+        ConformanceCheck("Abandoning one worker changes nothing for others; abandoning an unknown one does nothing") {
+            bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let kept = try await bench.running(other)
             try bench.expect(try await bench.abandon(WorkerID("nobody")), SweepReply(), "one that is unknown")
@@ -34,14 +35,15 @@ extension BrokerConformance {
             try bench.expect(try await bench.snapshot().workers.map(\.worker), [other.description], "the workers")
             try bench.expect(try await bench.complete(kept, other), .done(.finished), "the completion")
         },
-        ConformanceCheck("An abandoned operation's cancel was requested: it ends as cancelled instead") { bench in
+        ConformanceCheck("An operation with a requested cancel ends as cancelled when its worker is abandoned") {
+            bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             _ = try await bench.cancel(claimed.id)
             try bench.expect(try await bench.abandon(worker), SweepReply(), "the abandoning")
             try await bench.expectState(claimed.id, .cancelled)
         },
-        ConformanceCheck("A worker with many operations is abandoned in steps; it claims nothing between them") {
+        ConformanceCheck("A worker with many operations is abandoned in steps and claims nothing between them") {
             bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let ids = try await bench.enqueue(250, tracked: false)

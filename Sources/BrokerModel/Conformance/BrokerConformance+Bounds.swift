@@ -1,9 +1,9 @@
 import Operations
 
-/// What keeps a call to Redis short, however large and many the operations are.
+/// Bounds that keep a call to Redis short, whatever the size and number of the operations.
 extension BrokerConformance {
     static let bounding: [ConformanceCheck] = [
-        ConformanceCheck("A claim of large operations stops near 256 KiB; the others stay ready, in order") { bench in
+        ConformanceCheck("A claim of large operations stops near 256 KiB; the rest stays ready in order") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueueLarge(40, bytes: 100_000)
             let first = try await bench.claim(worker, 40)
@@ -13,14 +13,15 @@ extension BrokerConformance {
             try bench.expect(claimed.map(\.id), ids, "the operations, in order")
             try bench.expect(claimed.allSatisfy { $0.envelope.count >= 100_000 }, "their envelopes are whole")
         },
-        ConformanceCheck("Small ones before them do not let large ones through in a crowd") { bench in
+        ConformanceCheck("A claim takes only one large operation behind many small ones") { bench in
             let worker = try bench.worker()
             try await bench.enqueue(32, tracked: false)
             _ = try await bench.enqueueLarge(6, bytes: 900_000)
             let claimed = try await bench.claim(worker, 100).operations
             try bench.expect(claimed.count, 33, "claimed: all small ones and one large one")
         },
-        ConformanceCheck("An old backlog of large ones leaves urgent ones their four fifths") { bench in
+        ConformanceCheck("An old backlog of large operations leaves four fifths of the claims to urgent ones") {
+            bench in
             let worker = try bench.worker()
             _ = try await bench.enqueueLarge(20, bytes: 100_000, priority: .veryLow)
             try await bench.advance(.seconds(600))
@@ -30,7 +31,7 @@ extension BrokerConformance {
             try bench.expect(Array(first[..<4]), Array(urgent[..<4]), "the first four")
             try bench.expect(Array(first[5..<9]), Array(urgent[4...]), "the next four after one large one")
         },
-        ConformanceCheck("Reconciling finds large operations in turns") { bench in
+        ConformanceCheck("Reconciling finds large operations over several calls") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueueLarge(20, bytes: 200_000)
             for _ in 1...20 { _ = try await bench.claim(worker, 1) }
@@ -51,7 +52,7 @@ extension BrokerConformance {
             try bench.expect(found.map(\.id), ids, "the operations")
             try bench.expect(turns > 2, "they were found in \(turns) turns")
         },
-        ConformanceCheck("What a claim drops has been read, too: large expired ones end a few at a time") { bench in
+        ConformanceCheck("A claim expires only a few large operations at a time") { bench in
             let worker = try bench.worker()
             let expired = try await bench.enqueueLarge(12, bytes: 100_000, expires: 1000)
             let fresh = try await bench.enqueue()
@@ -67,7 +68,7 @@ extension BrokerConformance {
             try bench.expect(claimed, fresh, "what is claimed at last, after \(claims) claims")
             for id in expired { try await bench.expectState(id, .expired) }
         },
-        ConformanceCheck("Large ones that ran when the queue was empty come back one by one") { bench in
+        ConformanceCheck("Large operations recovered into an empty queue are claimed one by one") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let ids = try await bench.enqueueLarge(6, bytes: 900_000)
             for id in ids { try bench.expect(try await bench.claim(worker).operations.map(\.id), [id], "claimed") }
@@ -82,11 +83,12 @@ extension BrokerConformance {
             }
             try bench.expect(again.sorted(), ids.sorted(), "claimed again")
         },
-        ConformanceCheck("So do those that an operator retries") { bench in
+        ConformanceCheck("Large operations that an operator retries into an empty queue are claimed one by one") {
+            bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueueLarge(6, bytes: 900_000)
             for _ in 1...6 { _ = try await bench.fail(try await bench.claimOne(worker), worker, .dead) }
-            // The queue is empty, and nothing runs.
+            // The queue is empty and nothing runs, so this claim forgets the size of the largest element.
             try bench.expect(try await bench.claim(worker, 40).operations.count, 0, "claimed")
             let outcomes = try await bench.broker.retry(ids, by: "tester", queue: bench.queue)
             try bench.expect(outcomes, [ChangeOutcome](repeating: .done, count: 6), "the outcomes")
@@ -98,7 +100,7 @@ extension BrokerConformance {
 }
 
 extension BrokerBench {
-    /// Tracked and untracked in turn, one a call.
+    /// Enqueues large operations, one a call: tracked and untracked ones alternate.
     func enqueueLarge(
         _ count: Int,
         bytes: Int,

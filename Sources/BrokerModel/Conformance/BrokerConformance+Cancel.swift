@@ -2,7 +2,7 @@ import Operations
 
 extension BrokerConformance {
     static let cancelling: [ConformanceCheck] = [
-        ConformanceCheck("A waiting operation that is cancelled ends at once and never starts") { bench in
+        ConformanceCheck("A cancelled waiting operation ends at once and never starts") { bench in
             let worker = try bench.worker()
             let retrying = try await bench.running(worker)
             _ = try await bench.fail(retrying, worker, .retry(afterMilliseconds: 1000))
@@ -43,7 +43,8 @@ extension BrokerConformance {
             try bench.expect(try await bench.existing(claimed.id).cancel, expected, "the trace")
             try bench.expect(try bench.beat(worker).cancels, [], "the orders of a heartbeat after the end")
         },
-        ConformanceCheck("A second request for a running operation keeps the first one's time and reason") { bench in
+        ConformanceCheck("A second cancel request for a running operation keeps the time and reason of the first") {
+            bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             _ = try await bench.cancel(claimed.id)
@@ -55,7 +56,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.existing(claimed.id).cancel, first, "the trace")
             try bench.expect(try bench.beat(worker).cancels.map(\.cancellation.reason), ["no need"], "the reasons")
         },
-        ConformanceCheck("A requested cancel beats a retry") { bench in
+        ConformanceCheck("An operation with a requested cancel is not retried") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             _ = try await bench.cancel(claimed.id)
@@ -68,7 +69,7 @@ extension BrokerConformance {
             try bench.beat(worker)
             try bench.expect(try await bench.claim(worker).operations.count, 0, "claimed operations")
         },
-        ConformanceCheck("What is given back after its cancel was requested ends as cancelled") { bench in
+        ConformanceCheck("An operation with a requested cancel ends as cancelled when it is given back") { bench in
             let worker = try bench.worker()
             for place in [Return.Place.front, .later(milliseconds: 10)] {
                 for tracked in [true, false] {
@@ -79,14 +80,14 @@ extension BrokerConformance {
                 }
             }
         },
-        ConformanceCheck("An operation that completes in spite of a request is finished") { bench in
+        ConformanceCheck("An operation that completes in spite of a cancel request is finished") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             _ = try await bench.cancel(claimed.id)
             try bench.expect(try await bench.complete(claimed, worker), .done(.finished), "the outcome")
             try bench.expect(try await bench.existing(claimed.id).cancel?.stoppedAt, nil, "stopped at")
         },
-        ConformanceCheck("A cancel that comes too late says how and when the operation ended") { bench in
+        ConformanceCheck("A cancel that comes too late returns how and when the operation ended") { bench in
             let worker = try bench.worker()
             let finished = try await bench.running(worker)
             _ = try await bench.complete(finished, worker)
@@ -99,8 +100,7 @@ extension BrokerConformance {
             try await bench.expectState(finished.id, .finished)
             try await bench.expectState(dead.id, .dead)
         },
-        ConformanceCheck("A running untracked operation is told, and its end as cancelled has a record with the reason")
-        { bench in
+        ConformanceCheck("A running untracked operation can be cancelled, and its record has the reason") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker, tracked: false)
             let outcome = try await bench.cancel(claimed.id)
@@ -110,11 +110,11 @@ extension BrokerConformance {
             try bench.expect(end, .done(.cancelled), "the end")
             try bench.expect(try await bench.existing(claimed.id).cancel?.reason, "no need", "the reason")
         },
-        ConformanceCheck("Running untracked ones are found among all that workers hold; unknown ones are not") {
+        ConformanceCheck("A cancel finds running untracked operations in all workers, and reports unknown ids") {
             bench in
             let workers = [try bench.worker(), try bench.worker(), try bench.worker()]
             var held: [[ClaimedOperation]] = []
-            // Those that are looked through later have the lower fences.
+            // Workers that the search visits later hold the lower fences.
             for worker in workers.reversed() {
                 try await bench.enqueue(500, tracked: false)
                 try await bench.enqueue(200, tracked: false)
@@ -134,7 +134,7 @@ extension BrokerConformance {
                 let fences = try bench.beat(worker).cancels.map(\.fence).sorted()
                 try bench.expect(fences, orders.map(\.fence).sorted(), "the fences of a heartbeat")
             }
-            // What waits has its intent; of what was found none is left.
+            // The waiting operation has a stored intent; the operations that were found have none.
             _ = try await bench.complete(wanted[0], workers[0])
             let again = NewOperation(id: wanted[0].id, tracked: false, envelope: BrokerBench.envelope())
             _ = try await bench.broker.enqueue([again], queue: bench.queue)
@@ -142,10 +142,10 @@ extension BrokerConformance {
             try bench.expect(claimed, [again.id], "claimed of what waits")
             try await bench.expectState(waiting[0], .cancelled)
         },
-        ConformanceCheck("An operator's retry outlives a cancel from before it") { bench in
+        ConformanceCheck("An earlier cancel does not end an operation that an operator has retried") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
-            // As if the cancel of an untracked one that ran had come just before its end.
+            // As if a client had cancelled a running untracked operation just before it ended.
             let id = OperationID()
             _ = try await bench.cancel(id, storesIntent: true)
             _ = try await bench.fail(claimed, worker, .dead)
@@ -159,9 +159,8 @@ extension BrokerConformance {
             )
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ids, "claimed")
         },
-        ConformanceCheck(
-            "An unknown id is unknown; a stored intent drops the waiting untracked operation when it is claimed"
-        ) { bench in
+        ConformanceCheck("An unknown id is reported; a stored intent ends its untracked operation at the claim") {
+            bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(2, tracked: false)
             try bench.expect(try await bench.cancel(ids[1]), .unknown(intentStored: false), "without an intent")
@@ -175,7 +174,7 @@ extension BrokerConformance {
             try bench.expect(detail.state, .cancelled, "the state")
             try bench.expect(detail.cancel?.reason, "no need", "the reason")
         },
-        ConformanceCheck("A cancel that comes before its operation ends it when it is claimed") { bench in
+        ConformanceCheck("A cancel that comes before its operation ends the operation at its claim") { bench in
             let worker = try bench.worker()
             let early = NewOperation(envelope: BrokerBench.envelope())
             try bench.expect(
@@ -188,7 +187,7 @@ extension BrokerConformance {
             try await bench.expectState(early.id, .cancelled)
             try bench.expect(try await bench.existing(early.id).cancel?.reason, "no need", "the reason")
         },
-        ConformanceCheck("A cancel concerns nothing but its operation") { bench in
+        ConformanceCheck("A cancel changes only its own operation") { bench in
             let worker = try bench.worker()
             try await bench.enqueue(4)
             let claimed = try await bench.claim(worker, 4).operations
@@ -210,7 +209,7 @@ extension BrokerConformance {
             let outcome = try await bench.fail(again, worker, .retry(afterMilliseconds: 0))
             try bench.expect(outcome, .done(.retrying), "the failure of the later run")
         },
-        ConformanceCheck("A cancel of a running operation reaches its owner as a message, and nobody else") { bench in
+        ConformanceCheck("A cancel of a running operation sends a message to its worker only") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let mine = bench.broker.controlMessages(worker: worker, queues: [bench.queue])
             let others = bench.broker.controlMessages(worker: other, queues: [bench.queue])
@@ -223,10 +222,7 @@ extension BrokerConformance {
             try await bench.expectMessage(.cancelThrough(queue: bench.queue), in: mine)
             try await bench.expectMessage(.cancelThrough(queue: bench.queue), in: others)
         },
-        ConformanceCheck(
-            "What is stored about cancels can be read for some fences: the requested ones, with the reason"
-        ) {
-            bench in
+        ConformanceCheck("Requested cancels can be read by fence, with their reason") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let (asked, spared) = (try await bench.running(worker), try await bench.running(worker))
             let fences = [spared.fence, asked.fence, spared.fence + 1]
@@ -248,7 +244,8 @@ extension BrokerConformance {
             try bench.expect(try bench.beat(worker).queueCancel, whole, "of the whole queue, in a heartbeat")
             try bench.expect(try await bench.requestedCancels(fences, worker), all, "of the whole queue")
         },
-        ConformanceCheck("A forced cancel ends what runs at once; what its body still writes is refused") { bench in
+        ConformanceCheck("A forced cancel ends a running operation at once and refuses later writes of its body") {
+            bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             let start = try await bench.snapshot().time
@@ -283,7 +280,7 @@ extension BrokerConformance {
             try bench.expect(try bench.beat(worker).cancels, [], "the orders of a heartbeat after the stop")
             try bench.expect(try await bench.existing(claimed.id).errors.count, 0, "stored errors")
         },
-        ConformanceCheck("A forced cancel after a request keeps the request, and says who forced it") { bench in
+        ConformanceCheck("A forced cancel after a request keeps the request and stores who forced it") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             _ = try await bench.cancel(claimed.id)
@@ -297,7 +294,7 @@ extension BrokerConformance {
             try bench.expect(cancel?.forced?.reason, "does not stop", "why")
             try bench.expect(cancel?.stoppedAt, nil, "the stop")
         },
-        ConformanceCheck("A forced cancel of an untracked operation leaves a record, one of a waiting one ends it") {
+        ConformanceCheck("A forced cancel records a running untracked operation, and simply ends a waiting one") {
             bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker, tracked: false)
@@ -328,7 +325,7 @@ extension BrokerConformance {
     ]
 
     static let cancellingQueues: [ConformanceCheck] = [
-        ConformanceCheck("Cancelling a queue ends all that waits, at once; nothing of it ever starts") { bench in
+        ConformanceCheck("Cancelling a queue ends all waiting operations at once, and none of them starts") { bench in
             let worker = try bench.worker()
             let retrying = try await bench.running(worker)
             _ = try await bench.fail(retrying, worker, .retry(afterMilliseconds: 1000))
@@ -342,7 +339,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), later, "claimed operations")
             try bench.expect(try await bench.snapshot().totals["cancelled"], 7, "the total of cancelled ones")
         },
-        ConformanceCheck("A cancelled queue's rest is cleared away by sweeps, and stays cancelled") { bench in
+        ConformanceCheck("Sweeps clear away a cancelled batch, and its operations stay cancelled") { bench in
             let worker = try bench.worker()
             let tracked = try await bench.enqueue(3) + bench.enqueue(delay: 1000)
             try await bench.enqueue(2, tracked: false)
@@ -361,7 +358,8 @@ extension BrokerConformance {
             try bench.expect(snapshot.totals["cancelled"], 6, "the total of cancelled ones")
             try bench.expect(snapshot.counts[.cancelled], 4, "records of cancelled ones")
         },
-        ConformanceCheck("Cancelling a queue tells its workers, and what they hold never comes back") { bench in
+        ConformanceCheck("Cancelling a queue notifies its workers, and operations that they hold do not return") {
+            bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             try await bench.enqueue(3)
             let claimed = try await bench.claim(worker, 3).operations
@@ -377,7 +375,7 @@ extension BrokerConformance {
             try await bench.expectState(claimed[2].id, .cancelled)
             try bench.expect(try await bench.claim(other, 9).operations.count, 0, "claimed operations")
         },
-        ConformanceCheck("What is enqueued after the cancel of its queue is not concerned") { bench in
+        ConformanceCheck("A cancel of a queue does not affect operations enqueued later") { bench in
             let worker = try bench.worker()
             try await bench.enqueue()
             _ = try await bench.cancelQueue()
@@ -388,7 +386,7 @@ extension BrokerConformance {
             _ = try await bench.sweepAll()
             try await bench.expectState(claimed.id, .retrying)
         },
-        ConformanceCheck("An operation of a cancelled queue can be retried, before and after it is cleared away") {
+        ConformanceCheck("An operation of a cancelled queue can be retried before and after it is cleared away") {
             bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(2)
@@ -403,14 +401,16 @@ extension BrokerConformance {
             try bench.expect(try await bench.broker.retry([ids[1]], by: "tester", queue: bench.queue), [.done], "after")
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ids, "claimed operations")
         },
-        ConformanceCheck("A cancel of one operation of a cancelled queue says when that was cancelled") { bench in
+        ConformanceCheck("A cancel of one operation of a cancelled queue returns when the queue was cancelled") {
+            bench in
             let ids = try await bench.enqueue()
             let now = try await bench.snapshot().time
             _ = try await bench.cancelQueue()
             try await bench.advance(.seconds(5))
             try bench.expect(try await bench.cancel(ids[0]), .ended(.cancelled, at: now), "the outcome")
         },
-        ConformanceCheck("What a cancel of the queue ended is counted and listed as cancelled at once") { bench in
+        ConformanceCheck("Operations ended by a cancel of the queue are counted and listed as cancelled at once") {
+            bench in
             let worker = try bench.worker()
             let retrying = try await bench.running(worker)
             _ = try await bench.fail(retrying, worker, .retry(afterMilliseconds: 1000))
@@ -435,7 +435,8 @@ extension BrokerConformance {
             let kept = Set(try await bench.list(.cancelled, limit: 2))
             try bench.expect(kept, Set(second + batch + cancelled).subtracting(high), "listed when it is cleared away")
         },
-        ConformanceCheck("What is removed or retried from a cancelled queue is not counted or listed again") { bench in
+        ConformanceCheck("Operations removed or retried from a cancelled queue are not counted or listed again") {
+            bench in
             let worker = try bench.worker()
             let waiting = try await bench.enqueue(3)
             let delayed = try await bench.enqueue(2, delay: 1000)
@@ -454,7 +455,7 @@ extension BrokerConformance {
             for id in removed { try await bench.expectState(id, nil) }
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), retried, "claimed operations")
         },
-        ConformanceCheck("The cancel of a queue shows in each operation the same before and after it is cleared away") {
+        ConformanceCheck("An operation shows the same cancel of its queue before and after it is cleared away") {
             bench in
             let first = try await bench.enqueue()
             let now = try await bench.snapshot().time
@@ -472,7 +473,7 @@ extension BrokerConformance {
             try bench.expect(after.cancel, before.cancel, "the cancel after")
             try bench.expect(after.record.endedAt, now, "the end after")
         },
-        ConformanceCheck("Each cancel of a queue stands with what it cancelled, also when another follows at once") {
+        ConformanceCheck("Each cancelled operation keeps the cancel of its queue, even if another follows at once") {
             bench in
             let first = try await bench.enqueue()
             _ = try await bench.cancelQueue(reason: "the first")
@@ -482,7 +483,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.existing(first[0]).cancel?.reason, "the first", "its reason")
             try bench.expect(try await bench.existing(second[0]).cancel?.reason, "the second", "its reason")
         },
-        ConformanceCheck("An id of a cancelled queue that was removed can be enqueued anew and runs") { bench in
+        ConformanceCheck("A removed id of a cancelled queue can be enqueued anew and runs") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue()
             _ = try await bench.cancelQueue()

@@ -1,12 +1,9 @@
 import Operations
 
-// What an operation waits for changes before it starts.
+// Dependencies that change before their operation starts.
 extension BrokerConformance {
     static let changedDependencies: [ConformanceCheck] = [
-        ConformanceCheck(
-            "What is ready or scheduled is blocked by one more dependency, and goes on with the end of that"
-        ) {
-            bench in
+        ConformanceCheck("A new dependency blocks a ready or scheduled operation until that dependency ends") { bench in
             let worker = try bench.worker()
             let first = try await bench.running(worker)
             let ready = try await bench.enqueue()[0]
@@ -23,7 +20,8 @@ extension BrokerConformance {
             try bench.expect(try await bench.claimOne(worker).id, ready, "it starts once")
             try bench.expect(try await bench.claim(worker).operations.count, 0, "no reference is left behind")
         },
-        ConformanceCheck("What has finished already blocks nothing; a failed one cancels at once") { bench in
+        ConformanceCheck("A new dependency that has finished blocks nothing; one that has failed cancels at once") {
+            bench in
             let worker = try bench.worker()
             let (done, dead) = (try await bench.running(worker), try await bench.running(worker))
             _ = try await bench.complete(done, worker)
@@ -34,9 +32,7 @@ extension BrokerConformance {
             try await bench.expectChange(NeedsChange(ids[1], added: OperationLinks(after: [Dependency(dead.id)])))
             try await bench.expectState(ids[1], .cancelled)
         },
-        ConformanceCheck(
-            "It waits no more for what is taken away; the last one lets it go on; what it knows it waits for once"
-        ) {
+        ConformanceCheck("An operation stops waiting for removed dependencies, and waits once for repeated ones") {
             bench in
             let ids = try await bench.enqueue(2)
             let last = try await bench.dependent(on: ids.map { Dependency($0) })
@@ -48,7 +44,7 @@ extension BrokerConformance {
             try await bench.expectChange(NeedsChange(last, removed: ids.map { DependencyName($0) }))
             try await bench.expectState(last, .ready)
         },
-        ConformanceCheck("Another policy takes the place of the one before, and the answer names only what is new") {
+        ConformanceCheck("Another policy replaces the earlier one, and the answer names only new dependencies") {
             bench in
             let worker = try bench.worker()
             let first = try await bench.running(worker)
@@ -62,15 +58,14 @@ extension BrokerConformance {
             try bench.expect(try await bench.existing(last).links.unmetCount, 1, "what it waits for")
             try await bench.expectChange(NeedsChange(last, added: links), .done(added: []))
         },
-        ConformanceCheck("A part of what a producer has left open changes nothing once that is complete") { bench in
+        ConformanceCheck("A late part of a producer's dependencies changes nothing once they are complete") { bench in
             let ids = try await bench.enqueue(2)
             let last = try await bench.dependent(on: [Dependency(ids[0])])
             let part = NeedsChange(last, added: OperationLinks(after: [Dependency(ids[1])]), part: .last)
             try await bench.expectChange(part, .notOpen)
             try bench.expect(try await bench.existing(last).links.needCount, 1, "what it depends on")
         },
-        ConformanceCheck("What depends on an operation whose id was used before does not hear of an end of that one") {
-            bench in
+        ConformanceCheck("A dependent on a reused id is not notified of the earlier operation's end") { bench in
             let worker = try bench.worker()
             let first = try await bench.enqueue()[0]
             for _ in 0..<60 { _ = try await bench.dependent(on: [Dependency(first, onFailure: .hold)]) }
@@ -86,7 +81,7 @@ extension BrokerConformance {
             while try await bench.broker.sweep(queue: bench.queue).more {}
             try await bench.expectState(last, .ready)
         },
-        ConformanceCheck("An open one does not start before all is said that it waits for; a release starts it") {
+        ConformanceCheck("An open operation starts only once all its dependencies are named, or after a release") {
             bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(2)
@@ -111,10 +106,8 @@ extension BrokerConformance {
             _ = try await bench.broker.release([other.id], by: "ann", queue: bench.queue)
             try await bench.expectState(other.id, .ready)
         },
-        ConformanceCheck(
-            "What runs, has ended, is held or unknown keeps its dependencies; an unknown one changes nothing"
-        ) {
-            bench in
+        ConformanceCheck("Running, held and unknown operations take no dependency; an unknown dependency adds nothing")
+        { bench in
             let worker = try bench.worker()
             let first = try await bench.enqueue()[0]
             let running = try await bench.running(worker)
@@ -135,7 +128,7 @@ extension BrokerConformance {
 }
 
 extension BrokerBench {
-    /// - Parameter outcome: nil = it is done.
+    /// - Parameter outcome: the expected outcome; nil = any `.done`.
     fileprivate func expectChange(_ change: NeedsChange, _ outcome: NeedsOutcome? = nil) async throws {
         let actual = try await broker.change(change, by: "ann", queue: queue)
         if outcome == nil, case .done = actual { return }

@@ -1,9 +1,10 @@
 import Operations
 
-// What a body enqueues for the end of its run.
+// Operations that a body enqueues for the end of its run.
 extension BrokerConformance {
     static let children: [ConformanceCheck] = [
-        ConformanceCheck("What a body has enqueued for its completion starts with that, once") { bench in
+        ConformanceCheck("Operations that a body enqueues for its completion start once, with the completion") {
+            bench in
             let worker = try bench.worker()
             let run = try await bench.running(worker)
             let children = try await bench.children(2, of: run, worker)
@@ -14,9 +15,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.complete(run, worker), .already, "a repeat")
             try bench.expect(try await bench.claim(worker, 9).operations.count, 0, "nothing can start")
         },
-        ConformanceCheck(
-            "Any other end of that run removes it; what the next run enqueues starts with that one's completion"
-        ) {
+        ConformanceCheck("Any other end of a run removes its children; the next run's start with its completion") {
             bench in
             for end in RunEnd.allCases {
                 let worker = try bench.worker()
@@ -38,7 +37,7 @@ extension BrokerConformance {
                 try await bench.finishAll(next)
             }
         },
-        ConformanceCheck("What comes after its run has ended is not enqueued") { bench in
+        ConformanceCheck("A child that comes after the end of its run is not enqueued") { bench in
             let worker = try bench.worker()
             let run = try await bench.running(worker)
             let group = try bench.operation(of: run, worker)
@@ -49,8 +48,7 @@ extension BrokerConformance {
             let second = try bench.operation(of: run, worker)
             try bench.expect(try await bench.enqueue(second), .staleRun, "the outcome")
         },
-        ConformanceCheck("A child in another queue starts with the completion, or goes, when that queue hears of it") {
-            bench in
+        ConformanceCheck("A child in another queue starts or is removed when the end of the run is relayed") { bench in
             let there = BrokerBench(bench.broker, queue: BrokerBench.otherQueue) { try await bench.advance($0) }
             let worker = try bench.worker()
             for isCompleted in [true, false] {
@@ -79,7 +77,7 @@ extension BrokerConformance {
     ]
 }
 
-/// How a run ends without a completion.
+/// The ways in which a run ends without a completion.
 private enum RunEnd: CaseIterable {
     case retry, dead, snooze, yield, given, cancelled, forced, lost
 
@@ -92,7 +90,7 @@ private enum RunEnd: CaseIterable {
 }
 
 extension BrokerBench {
-    /// What starts with the completion of a run stands behind this group.
+    /// Returns the group of a run. Operations that wait for this group start when the run completes.
     fileprivate func operation(of run: ClaimedOperation, _ worker: WorkerID) throws -> NewOperation {
         let claim = RunClaim(worker: worker, fence: run.fence, id: run.id)
         return NewOperation(envelope: BrokerBench.envelope(), links: OperationLinks(run: claim))

@@ -6,7 +6,7 @@ extension BrokerConformance {
             try await bench.enqueue()
             try bench.expect(try await bench.claim(WorkerID()), Claim(status: .noLease), "the claim")
         },
-        ConformanceCheck("A worker whose lease has lapsed claims nothing, until it beats again") { bench in
+        ConformanceCheck("A worker whose lease has lapsed claims nothing until its next heartbeat") { bench in
             let (lapsed, other) = (try bench.worker(), try bench.worker())
             try await bench.enqueue()
             try await bench.lapse(allBut: other)
@@ -14,7 +14,7 @@ extension BrokerConformance {
             try bench.beat(lapsed)
             try bench.expect(try await bench.claim(lapsed).operations.count, 1, "claimed operations")
         },
-        ConformanceCheck("A claim takes no more than the capacity, and says that more is ready") { bench in
+        ConformanceCheck("A claim takes no more than its capacity and reports that more is ready") { bench in
             let worker = try bench.worker()
             try await bench.enqueue(5)
             let first = try await bench.claim(worker, 3)
@@ -24,7 +24,7 @@ extension BrokerConformance {
             try bench.expect(second.operations.count, 2, "claimed operations")
             try bench.expect(!second.more, "nothing more is ready")
         },
-        ConformanceCheck("No operation is handed to two workers") { bench in
+        ConformanceCheck("No operation is claimed by two workers") { bench in
             let workers = [try bench.worker(), try bench.worker(), try bench.worker()]
             let ids = try await bench.enqueue(20) + bench.enqueue(20, tracked: false)
             var taken: [OperationID] = []
@@ -32,7 +32,7 @@ extension BrokerConformance {
             try bench.expect(taken.count, 40, "hand-outs")
             try bench.expect(Set(taken), Set(ids), "the operations handed out")
         },
-        ConformanceCheck("Every hand-out has a new and higher fence") { bench in
+        ConformanceCheck("Every claim of an operation gets a new and higher fence") { bench in
             let worker = try bench.worker()
             try await bench.enqueue(2)
             var fences: [Int64] = []
@@ -44,7 +44,8 @@ extension BrokerConformance {
             fences += try await bench.claim(worker, 2).operations.map(\.fence)
             try bench.expect(zip(fences, fences.dropFirst()).allSatisfy { $0 < $1 }, "\(fences) grow")
         },
-        ConformanceCheck("A claimed operation runs: record, owner, start, first attempt, first delivery") { bench in
+        ConformanceCheck("A claimed operation is executing: state, worker, start, first attempt, first delivery") {
+            bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             let detail = try await bench.existing(claimed.id)
@@ -65,14 +66,14 @@ extension BrokerConformance {
             try bench.expect(try await bench.claim(worker, epoch: 3), Claim(status: .staleEpoch), "the claim")
             try bench.expect(try await bench.claim(worker, epoch: 4).operations.count, 1, "claimed operations")
         },
-        ConformanceCheck("A heartbeat does not lower the epoch, and raises it") { bench in
+        ConformanceCheck("A heartbeat can raise the epoch, but not lower it") { bench in
             let worker = try bench.worker()
             try await bench.enqueue()
             try bench.beat(worker, epoch: 2)
             try bench.beat(worker, epoch: 1)
             try bench.expect(try await bench.claim(worker, epoch: 1).status, .staleEpoch, "the status")
         },
-        ConformanceCheck("A paused queue hands out nothing, a resumed one at once; what runs goes on") { bench in
+        ConformanceCheck("A paused queue starts nothing until it is resumed; running operations continue") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             try await bench.enqueue()
@@ -83,7 +84,7 @@ extension BrokerConformance {
             try await bench.broker.setPaused(.resume(by: "tester"), queue: bench.queue)
             try bench.expect(try await bench.claim(worker).operations.count, 1, "claimed operations")
         },
-        ConformanceCheck("A timed pause ends by itself, and a claim says when") { bench in
+        ConformanceCheck("A timed pause ends by itself, and a claim returns when") { bench in
             let worker = try bench.worker()
             try await bench.enqueue()
             try await bench.broker.setPaused(.pause(forMilliseconds: 5000, by: "tester"), queue: bench.queue)
@@ -94,15 +95,14 @@ extension BrokerConformance {
             try bench.expect(try await bench.claim(worker).operations.count, 1, "claimed operations")
             try bench.expect(try await bench.snapshot().paused, false, "paused")
         },
-        ConformanceCheck("A pause for no time at all is over at once, and not one for ever") { bench in
+        ConformanceCheck("A pause of zero milliseconds ends at once instead of lasting for ever") { bench in
             let worker = try bench.worker()
             try await bench.enqueue()
             try await bench.broker.setPaused(.pause(forMilliseconds: 0, by: "tester"), queue: bench.queue)
             try await bench.advance(.milliseconds(1))
             try bench.expect(try await bench.claim(worker).operations.count, 1, "claimed operations")
         },
-        ConformanceCheck("A full worker is told a second more until the next due time, so that a free one is first") {
-            bench in
+        ConformanceCheck("A full worker gets a due time one second later, so a free worker comes first") { bench in
             let (free, full) = (try bench.worker(), try bench.worker())
             try await bench.enqueue(2)
             try await bench.enqueue(delay: 9000)
@@ -112,7 +112,7 @@ extension BrokerConformance {
     ]
 
     static let ordering: [ConformanceCheck] = [
-        ConformanceCheck("A claim finds what is alone in its queue, in whatever lane or place it is") { bench in
+        ConformanceCheck("A claim finds the only operation of a queue in every lane and place") { bench in
             let worker = try bench.worker()
             for priority in OperationPriority.allCases {
                 let ids = try await bench.enqueue(priority: priority)
@@ -127,7 +127,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.claim(worker).nextDueMilliseconds, 1000, "the time of a retry")
             try await bench.advance(.seconds(1))
             try bench.expect(try await bench.claim(worker).operations.map(\.id), scheduled, "the retry")
-            // Only the one that stays has a deadline. A full worker is told a second more.
+            // Only the operation that stays has a deadline. A full worker gets an instant one second later.
             _ = try await bench.enqueue() + bench.enqueue(expires: 1000)
             try bench.expect(try await bench.claim(worker).nextDueMilliseconds, 2000, "the time of a deadline")
         },
@@ -136,7 +136,7 @@ extension BrokerConformance {
             let ids = try await bench.enqueue(2) + bench.enqueue(2, tracked: false) + bench.enqueue()
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ids, "the order")
         },
-        ConformanceCheck("Higher priorities are handed out first") { bench in
+        ConformanceCheck("Higher priorities are claimed first") { bench in
             let worker = try bench.worker()
             var expected: [OperationID] = []
             for priority in OperationPriority.allCases { expected += try await bench.enqueue(priority: priority) }
@@ -148,7 +148,7 @@ extension BrokerConformance {
             try await bench.advance(.milliseconds(29_999))
             let young = try await bench.enqueue(9, priority: .normal)
             try bench.beat(worker)
-            // Every fifth hand-out goes by age.
+            // Every fifth operation is chosen by age.
             for number in 0..<5 {
                 try bench.expect(try await bench.claim(worker).operations.map(\.id), [young[number]], "before 30 s")
             }
@@ -157,10 +157,10 @@ extension BrokerConformance {
                 try bench.expect(try await bench.claim(worker).operations.map(\.id), [young[number]], "by priority")
             }
             try await bench.enqueue(priority: .normal)
-            // Of equals, the one that waits longer.
+            // Between equal ranks, the head that has waited longer comes first.
             try bench.expect(try await bench.claim(worker).operations.map(\.id), [old[0]], "after 30 s")
         },
-        ConformanceCheck("After two minutes a veryLow head overtakes fresh veryHigh ones") { bench in
+        ConformanceCheck("After two minutes a veryLow head goes before new veryHigh operations") { bench in
             let worker = try bench.worker()
             let old = try await bench.enqueue(priority: .veryLow)
             try await bench.advance(.seconds(120))
@@ -169,8 +169,7 @@ extension BrokerConformance {
             let order = try await bench.claim(worker, 5).operations.map(\.id)
             try bench.expect(order, Array(urgent[..<4]) + old, "the order")
         },
-        ConformanceCheck("An old backlog does not hold up what is urgent: a fifth of the hand-outs goes by age") {
-            bench in
+        ConformanceCheck("An old backlog gets one fifth of the claims, and urgent operations the rest") { bench in
             let worker = try bench.worker()
             let old = try await bench.enqueue(100, priority: .low)
             try await bench.advance(.seconds(600))
@@ -198,8 +197,8 @@ extension BrokerConformance {
             try await bench.advance(.seconds(3))
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ready + early + late, "the order")
         },
-        ConformanceCheck("What is due at one instant is handed out as it was enqueued, whatever the ids") { bench in
-            // Producers may choose ids: these sort the other way round.
+        ConformanceCheck("Operations due at the same instant are claimed in the order of their enqueue") { bench in
+            // Producers may choose ids: these sort in the reverse order.
             let ids = (0..<20).map { OperationID(key: "line \($0)") }.sorted(by: >)
             let operations = ids.map { NewOperation(id: $0, delayMilliseconds: 1000, envelope: BrokerBench.envelope()) }
             _ = try await bench.broker.enqueue(operations, queue: bench.queue)
@@ -207,7 +206,7 @@ extension BrokerConformance {
             let claimed = try await bench.claim(try bench.worker(), 20).operations
             try bench.expect(claimed.map(\.id), ids, "the order")
         },
-        ConformanceCheck("A claim hands out a bounded number of tracked operations, and says that there are more") {
+        ConformanceCheck("A claim takes a bounded number of tracked operations and reports that more is ready") {
             bench in
             let worker = try bench.worker()
             let cheap = try await bench.enqueue(120, tracked: false)
@@ -219,7 +218,7 @@ extension BrokerConformance {
             try bench.expect(second.operations.map(\.id), Array(ids[Defaults.trackedBatch...]), "the rest")
             try bench.expect(second.more, false, "more after the second")
         },
-        ConformanceCheck("A claim promotes a bounded part of what is due, and says that the next instant is now") {
+        ConformanceCheck("A claim promotes a bounded number of due operations, and reports that more are due now") {
             bench in
             let worker = try bench.worker()
             var ids: [OperationID] = []
@@ -244,10 +243,10 @@ extension BrokerConformance {
                 )
             }
             try bench.expect(Set(taken), Set(ids), "what was promoted")
-            // Deadlines do not wait for the others.
+            // Expiry does not wait until all due operations are promoted.
             try bench.expect(try await bench.snapshot().counts[.expired], expiring.count, "expired")
         },
-        ConformanceCheck("Those given back to the front keep their order, before all others") { bench in
+        ConformanceCheck("Operations given back to the front keep their order, before all others") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(5)
             let claimed = try await bench.claim(worker, 3).operations
@@ -256,8 +255,7 @@ extension BrokerConformance {
             try bench.expect(outcomes, [.done(.ready), .done(.ready), .done(.ready)], "the outcomes")
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ids, "the order")
         },
-        ConformanceCheck("No fence is handed out that the worker was given before, although the counter fell behind") {
-            bench in
+        ConformanceCheck("A worker never gets the same fence twice, even if the counter fell behind") { bench in
             let worker = try bench.worker()
             func fences(_ claim: Claim?) -> [Int64] { claim?.operations.map(\.fence) ?? [] }
             func request(_ capacity: Int, _ highest: Int64) -> ClaimRequest {

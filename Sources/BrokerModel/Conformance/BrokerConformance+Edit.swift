@@ -1,9 +1,10 @@
 import Operations
 
-// Changes of operations that wait, and the removal of all of them.
+// Changes of waiting operations, and the removal of all waiting operations.
 extension BrokerConformance {
     static let editing: [ConformanceCheck] = [
-        ConformanceCheck("A new priority puts a ready one behind the others of that; each runs once") { bench in
+        ConformanceCheck("A new priority puts a ready operation behind the others of that priority; each runs once") {
+            bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(2)
             let high = try await bench.enqueue(1, priority: .high)
@@ -16,7 +17,8 @@ extension BrokerConformance {
             )
             try bench.expect(try await bench.claim(worker, 9).operations.count, 0, "left ones")
         },
-        ConformanceCheck("A new time schedules a ready one, and moves a scheduled, retrying or held one") { bench in
+        ConformanceCheck("A new time schedules a ready operation, and moves a scheduled, retrying or held one") {
+            bench in
             let worker = try bench.worker()
             let failing = try await bench.running(worker)
             _ = try await bench.fail(failing, worker, .retry(afterMilliseconds: 9000))
@@ -38,7 +40,7 @@ extension BrokerConformance {
             try await bench.advance(.milliseconds(1))
             try bench.expect(Set(try await bench.claim(worker, 9).operations.map(\.id)), Set(all), "in time")
         },
-        ConformanceCheck("A new envelope is what a worker gets; the place stays") { bench in
+        ConformanceCheck("An edited operation keeps its place, and the worker gets the new envelope") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(2)
             let envelope = BrokerBench.envelope("another, which is longer than the one before")
@@ -47,7 +49,7 @@ extension BrokerConformance {
             try bench.expect(claimed.map(\.id), ids, "claimed operations")
             try bench.expect(claimed.first?.envelope, envelope, "the envelope")
         },
-        ConformanceCheck("An expiry counts on; what was read too early, runs, has ended or is unknown is not changed") {
+        ConformanceCheck("An edit keeps the expiry, and changes no outdated, running, ended or unknown operation") {
             bench in
             let worker = try bench.worker()
             let running = try await bench.running(worker)
@@ -74,7 +76,7 @@ extension BrokerConformance {
             try await bench.expectState(expiring[0], .expired)
             try bench.expect(try await bench.edit(expiring, priority: .low), [.refused(.expired)], "an ended one")
         },
-        ConformanceCheck("A purge removes what waits, tracked or not, wherever it waits, and nothing else") { bench in
+        ConformanceCheck("A purge removes all waiting operations, tracked and untracked, and nothing else") { bench in
             let worker = try bench.worker()
             let running = try await bench.running(worker)
             let finished = try await bench.running(worker)
@@ -114,12 +116,12 @@ extension BrokerConformance {
             let again = try await bench.broker.purge(bench.queue, by: "ann", from: nil)
             try bench.expect(again.removed, 0, "removed by another purge")
         },
-        ConformanceCheck("A purge of several parts removes all unhandled ones of before, while others come") { bench in
+        ConformanceCheck("A purge in parts removes all earlier unhandled operations, even while others come") { bench in
             let worker = try bench.worker()
             try await bench.setAside(220, "a", worker)
             try await bench.setAside(200, "b", worker)
             var progress = try await bench.broker.purge(bench.queue, by: "ann", from: nil)
-            // In the order of numbers, "a" was the last one so far, and is the first one then.
+            // By count, "a" comes last before the first part and first after it.
             let later = try await bench.setAside(230, "b", worker)
             while !progress.isDone { progress = try await bench.broker.purge(bench.queue, by: "ann", from: progress) }
             try bench.expect(progress.removed, 420, "removed operations")
@@ -129,7 +131,7 @@ extension BrokerConformance {
 }
 
 extension BrokerBench {
-    /// Enqueues operations whose name the worker does not know.
+    /// Enqueues operations and lets the worker give them back as unhandled.
     @discardableResult
     fileprivate func setAside(_ count: Int, _ name: String, _ worker: WorkerID) async throws -> [OperationID] {
         let ids = try await enqueue(count)

@@ -2,7 +2,7 @@ import Operations
 
 extension BrokerConformance {
     static let enqueueing: [ConformanceCheck] = [
-        ConformanceCheck("An enqueued operation is ready, with every byte of its envelope") { bench in
+        ConformanceCheck("An enqueued operation is ready and keeps every byte of its envelope") { bench in
             let bytes =
                 Array(#"{"name":"n","args":[9007199254740993,{},[],"#.utf8) + [0, 0xff, 0x0a, 0x0d] + [0x5d, 0x7d]
             let operation = NewOperation(priority: .low, envelope: bytes)
@@ -48,8 +48,7 @@ extension BrokerConformance {
             try bench.expect(sequences.count, 5, "records")
             try bench.expect(zip(sequences, sequences.dropFirst()).allSatisfy { $0 < $1 }, "\(sequences) grow")
         },
-        ConformanceCheck("More operations than one call takes go in in order, and the progress comes to all of them") {
-            bench in
+        ConformanceCheck("More operations than one call takes are enqueued in order, with progress for all") { bench in
             let operations = (0..<3 * Defaults.batch + 7).map { _ in NewOperation(envelope: BrokerBench.envelope()) }
             var progress: [Int] = []
             let outcomes = try await bench.broker.enqueueAll(operations, queue: bench.queue) { progress.append($0) }
@@ -85,18 +84,18 @@ extension BrokerConformance {
             try await bench.advance(.milliseconds(1))
             try bench.expect(try await bench.claim(worker).operations.map(\.id), ids, "operations claimed when due")
         },
-        ConformanceCheck("A delayed operation is tracked, whatever was asked for") { bench in
+        ConformanceCheck("A delayed operation is always tracked") { bench in
             let ids = try await bench.enqueue(tracked: false, delay: 1000)
             try await bench.expectState(ids[0], .scheduled)
         },
-        ConformanceCheck("A due operation is ready since its due time") { bench in
+        ConformanceCheck("A due operation counts as ready since its due time") { bench in
             let worker = try bench.worker()
             try await bench.enqueue(delay: 1000)
             let due = try await bench.snapshot().time + 1000
             try await bench.advance(.seconds(9))
             try bench.expect(try await bench.claimOne(worker).header.readyAt, due, "ready at")
         },
-        ConformanceCheck("An operation that was not started in time expires: it has a record and is never handed out") {
+        ConformanceCheck("An operation that did not start in time expires with a record and is never claimed") {
             bench in
             let worker = try bench.worker()
             let tracked = try await bench.enqueue(expires: 2000)
@@ -107,7 +106,7 @@ extension BrokerConformance {
             for id in tracked + untracked + scheduled { try await bench.expectState(id, .expired) }
             try bench.expect(try await bench.snapshot().totals["expired"], 3, "the total of expired ones")
         },
-        ConformanceCheck("An operation that was started in time does not expire afterwards") { bench in
+        ConformanceCheck("An operation that started in time does not expire afterwards") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(expires: 2000)
             let claimed = try await bench.claimOne(worker)
@@ -119,7 +118,7 @@ extension BrokerConformance {
             try await bench.advance(.seconds(6))
             try bench.expect(try await bench.claim(worker).operations.map(\.id), ids, "claimed operations")
         },
-        ConformanceCheck("What was given back to its lane untried can still expire") { bench in
+        ConformanceCheck("An operation that was given back untried can still expire") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(expires: 2000)
             _ = try await bench.giveBack(try await bench.claimOne(worker), worker)

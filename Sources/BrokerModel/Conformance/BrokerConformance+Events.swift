@@ -1,9 +1,9 @@
 import Operations
 
-// What is said of transitions and changes, at once and later.
+// Events of transitions and changes, live and stored.
 extension BrokerConformance {
     static let announcing: [ConformanceCheck] = [
-        ConformanceCheck("Retries, deaths and cancels are kept with their numbers, and are read part by part") {
+        ConformanceCheck("Retries, deaths and cancels are stored as numbered events and can be read in parts") {
             bench in
             let worker = try bench.worker()
             let failing = try await bench.running(worker)
@@ -34,9 +34,7 @@ extension BrokerConformance {
             // Enqueued, started, failed; enqueued, started, dead; enqueued, cancelled.
             try bench.expect(kept.map(\.from), [3, 6, 8], "their numbers")
         },
-        ConformanceCheck(
-            "Changes of clients and operators are events, with who and how many; what changes nothing is none"
-        ) {
+        ConformanceCheck("Changes by clients and operators are events, with author and count; no change is no event") {
             bench in
             let worker = try bench.worker()
             let (queue, broker) = (bench.queue, bench.broker)
@@ -81,7 +79,7 @@ extension BrokerConformance {
             let last = try await bench.snapshot().eventSequence
             try bench.expect(events.entries.last?.batch.to, last, "the number of the last one")
         },
-        ConformanceCheck("A change of one operation names it, also where transitions are those of others") { bench in
+        ConformanceCheck("A change of one operation names it, even if other operations have transitions") { bench in
             let (queue, broker) = (bench.queue, bench.broker)
             let first = try await bench.enqueue(2)
             for id in first {
@@ -103,7 +101,7 @@ extension BrokerConformance {
             try bench.expect(changes.map(\.change?.verb), [.remove, .cancel, .edit, .hold, .release], "the changes")
             try bench.expect(changes.map(\.subject), first + edited + edited + edited, "what they were of")
         },
-        ConformanceCheck("A pause says who, when and why until it ends") { bench in
+        ConformanceCheck("A snapshot shows who paused the queue, when and why, until the pause ends") { bench in
             let at = try await bench.snapshot().time
             try await bench.broker.setPaused(.pause(by: "ann", reason: "server down"), queue: bench.queue)
             let trace = OperatorTrace(at: at, by: "ann", reason: "server down")
@@ -114,7 +112,7 @@ extension BrokerConformance {
             try await bench.advance(.milliseconds(1001))
             try bench.expect(try await bench.snapshot().pause, nil, "the pause, when its time is over")
         },
-        ConformanceCheck("Events number every transition once, in order, with counts and names") { bench in
+        ConformanceCheck("Events number every transition once and in order, with counts and ids") { bench in
             let events = bench.broker.events(queues: [bench.queue])
             let worker = try bench.worker()
             var heard = try await bench.enqueueUntilHeard(events)
@@ -139,7 +137,7 @@ extension BrokerConformance {
 }
 
 extension BrokerBench {
-    /// Enqueues one after the other until the stream has one: then it is subscribed.
+    /// Enqueues operations one by one until the stream delivers an event: from then on it is subscribed.
     func enqueueUntilHeard(_ events: AsyncThrowingStream<EventBatch, any Error>) async throws -> [EventBatch] {
         let heard = Guarded<EventBatch?>(nil)
         let listener = Task {

@@ -1,9 +1,10 @@
 import Operations
 
-// An operation that waits beyond its deadline has ended for every reader and every change, also where nothing is claimed.
+// An operation that waits beyond its deadline is expired for every reader and every change, even if nothing is claimed.
 extension BrokerConformance {
     static let expiring: [ConformanceCheck] = [
-        ConformanceCheck("What waits beyond its deadline is shown as expired at once, and its key is free") { bench in
+        ConformanceCheck("An operation that waits beyond its deadline shows as expired at once and frees its key") {
+            bench in
             let first = bench.unique("key", .join, expires: 1000)
             try bench.expect(try await bench.broker.enqueue([first], queue: bench.queue), [.created], "the first")
             try await bench.advance(.milliseconds(1000))
@@ -15,8 +16,7 @@ extension BrokerConformance {
             try await bench.expectState(second, .ready)
             try bench.expect(try await bench.claim(try bench.worker(), 9).operations.map(\.id), [second], "the claim")
         },
-        ConformanceCheck("What stands behind an expired holder has its key next; an expired one there is not joined") {
-            bench in
+        ConformanceCheck("The key of an expired holder goes to the next operation that has not expired") { bench in
             let holder = bench.unique("key", .enqueue, expires: 1000)
             let next = bench.unique("key", .enqueue, expires: 5000)
             let last = bench.unique("key", .enqueue, expires: 1000)
@@ -27,7 +27,7 @@ extension BrokerConformance {
             try await bench.expectState(next.id, .ready)
             try await bench.expectState(last.id, .expired)
         },
-        ConformanceCheck("What has expired is not cancelled, held or edited any more, and a retry runs it") { bench in
+        ConformanceCheck("An expired operation can be retried, but not cancelled or held") { bench in
             let ids = try await bench.enqueue(3, expires: 1000)
             try await bench.advance(.milliseconds(1000))
             let request = CancelRequest(reason: "", by: "ann")
@@ -41,7 +41,7 @@ extension BrokerConformance {
             try bench.expect(retried, [.done], "the retry")
             try bench.expect(try await bench.claim(try bench.worker(), 9).operations.map(\.id), [ids[2]], "the claim")
         },
-        ConformanceCheck("In a paused queue a sweep ends what has expired, and with it its group") { bench in
+        ConformanceCheck("In a paused queue a sweep ends expired operations and their groups") { bench in
             let worker = try bench.worker()
             let group = try await bench.group()
             let links = OperationLinks(groups: [group])

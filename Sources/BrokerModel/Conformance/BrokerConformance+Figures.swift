@@ -1,9 +1,9 @@
 import Operations
 
 extension BrokerConformance {
-    /// Figures over time.
+    /// Statistics over time.
     static let keepingFigures: [ConformanceCheck] = [
-        ConformanceCheck("A heartbeat's figures are in the minute, the hour and the day in which it comes") { bench in
+        ConformanceCheck("The statistics of a heartbeat count in its minute, hour and day") { bench in
             let worker = try bench.worker()
             let start = try await bench.toNextDay()
             try bench.beat(worker, figures: bench.delta(1, ["mail": 2, "sleep": 1]))
@@ -24,7 +24,7 @@ extension BrokerConformance {
             try bench.expect(reply.rows, [bench.row(start, nil, 3)], "the minute before")
             try bench.expect(reply.time, start + 61_000, "the time")
         },
-        ConformanceCheck("Figures that are sent again count once") { bench in
+        ConformanceCheck("Statistics that are sent twice count once") { bench in
             let worker = try bench.worker()
             for _ in 0..<2 { try bench.beat(worker, figures: bench.delta(1, ["mail": 2])) }
             try bench.beat(worker, figures: bench.delta(2, ["mail": 1]))
@@ -32,11 +32,11 @@ extension BrokerConformance {
             try bench.expect(try await bench.figures(.hour, 1).map(\.figures.finished), [3], "by hour")
             try bench.expect(try await bench.figures(.minute, 1).map(\.figures.finished), [3], "by minute")
         },
-        ConformanceCheck("The number of figures is each worker's own") { bench in
+        ConformanceCheck("Each worker numbers its own statistics") { bench in
             for _ in 0..<2 { try bench.beat(WorkerID(), figures: bench.delta(1, ["mail": 2])) }
             try bench.expect(try await bench.figures(.day, 1).map(\.figures.finished), [4], "by day")
         },
-        ConformanceCheck("A worker that retires leaves its last figures, of which some were sent before") { bench in
+        ConformanceCheck("A retiring worker leaves its last statistics; those sent before count once") { bench in
             let worker = try bench.worker()
             let last = bench.delta(1, ["mail": 2])
             try bench.beat(worker, figures: last)
@@ -47,7 +47,7 @@ extension BrokerConformance {
             )
             try bench.expect(try await bench.figures(.minute, 1).map(\.figures.finished), [7], "by minute")
         },
-        ConformanceCheck("What further names do is counted together") { bench in
+        ConformanceCheck("Statistics of names beyond the limit are counted together") { bench in
             let worker = try bench.worker()
             let names = (0..<Defaults.figureNames).map { "name-\($0 + 100)" }
             let first = Dictionary(uniqueKeysWithValues: names.map { ($0, Int64(1)) })
@@ -61,7 +61,7 @@ extension BrokerConformance {
             try bench.beat(worker, figures: bench.delta(3, ["another": 2]))
             try bench.expect(try await bench.figures(.hour, 1).map(\.name), ["another"], "the names of a new hour")
         },
-        ConformanceCheck("Each heartbeat counts what has come in since the one before") { bench in
+        ConformanceCheck("Each heartbeat counts the operations enqueued since the one before") { bench in
             let worker = try bench.worker()
             try await bench.toNextDay()
             let ids = try await bench.enqueue(3)
@@ -77,7 +77,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.figures(.minute, 2).map(\.figures.enqueued), [3, 2], "both minutes")
             try bench.expect(try await bench.figures(.hour, 1).map(\.figures.enqueued), [0], "the name")
         },
-        ConformanceCheck("Figures are kept for 24 hours, 48 hours and 30 days") { bench in
+        ConformanceCheck("Statistics are kept for 24 hours by minute, 48 hours by hour and 30 days by day") { bench in
             let worker = try bench.worker()
             try await bench.toNextDay()
             try bench.beat(worker, figures: bench.delta(1, ["mail": 1]))
@@ -97,7 +97,7 @@ extension BrokerConformance {
 }
 
 extension BrokerBench {
-    /// Moves the clock to where a day begins.
+    /// Moves the clock to the start of the next day and returns that instant in milliseconds.
     @discardableResult
     fileprivate func toNextDay() async throws -> Int64 {
         let now = try await snapshot().time
@@ -107,7 +107,7 @@ extension BrokerBench {
         return next
     }
 
-    /// Of so many that finished, by name.
+    /// Makes a delta of statistics that counts finished operations by name.
     fileprivate func delta(_ number: Int64, _ finished: [String: Int64]) -> FiguresDelta {
         let entries = finished.sorted { $0.key < $1.key }.map { name, count in
             FiguresDelta.Entry(name: name, figures: counts(count))

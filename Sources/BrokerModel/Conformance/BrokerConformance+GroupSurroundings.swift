@@ -1,9 +1,9 @@
 import Operations
 
-// Groups and what is around them: their callbacks, what they refuse, and members in other queues.
+// Groups: their callbacks, their refusals, and members in other queues.
 extension BrokerConformance {
     static let groupCallbacks: [ConformanceCheck] = [
-        ConformanceCheck("Callbacks start once at their time; what is not needed is removed") { bench in
+        ConformanceCheck("Callbacks of a group start once, and callbacks that are not needed are removed") { bench in
             let worker = try bench.worker()
             let group = try await bench.group()
             let callbacks = try await bench.callbacks(of: group)
@@ -15,7 +15,8 @@ extension BrokerConformance {
             try await bench.expectState(callbacks.end, .ready)
             try bench.expect(try await bench.detail(callbacks.firstDeath) == nil, true, "no member is dead")
         },
-        ConformanceCheck("The first death starts its callback at once; success waits for a retry") { bench in
+        ConformanceCheck("The first death starts its callback at once; the success callback waits for a retry") {
+            bench in
             let worker = try bench.worker()
             let (group, callbacks, members, running) = try await bench.groupOfTwo(worker)
             _ = try await bench.fail(running[0], worker, .dead)
@@ -32,7 +33,7 @@ extension BrokerConformance {
             try await bench.expectState(callbacks.success, .ready)
             try await bench.expectState(callbacks.end, .finished)
         },
-        ConformanceCheck("With a cancelled group, the callback of its success is removed") { bench in
+        ConformanceCheck("A cancelled group removes its success callback") { bench in
             let group = try await bench.group()
             let callbacks = try await bench.callbacks(of: group)
             let request = CancelRequest(reason: "", by: "ann")
@@ -42,7 +43,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.detail(callbacks.firstDeath) == nil, true, "no member is dead")
             try await bench.expectState(callbacks.end, .ready)
         },
-        ConformanceCheck("A cancelled callback of a group that was cancelled as well is not tried again") { bench in
+        ConformanceCheck("A cancelled callback cannot be retried once its group is cancelled as well") { bench in
             let group = try await bench.group()
             let success = try await bench.callbacks(of: group).success
             let request = CancelRequest(reason: "", by: "ann")
@@ -54,7 +55,7 @@ extension BrokerConformance {
             let late = try await bench.broker.retry([success], by: "ann", queue: bench.queue)
             try bench.expect(late, [.refused(.cancelled)], "it would wait for ever")
         },
-        ConformanceCheck("With a dead group that is removed, the callback of its success is cancelled, not released") {
+        ConformanceCheck("The removal of a dead group cancels its success callback, which cannot be released") {
             bench in
             let worker = try bench.worker()
             let (group, callbacks) = try await bench.deadGroup(worker)
@@ -65,8 +66,7 @@ extension BrokerConformance {
             let reason = try await bench.detail(callbacks.success)?.cancel?.reason
             try bench.expect(reason, "needs \(group), which was removed", "the reason")
         },
-        ConformanceCheck("With a dead group that is trimmed, the callback of its success is cancelled by a sweep") {
-            bench in
+        ConformanceCheck("A sweep cancels the success callback of a dead group that was trimmed") { bench in
             let worker = try bench.worker()
             let (group, callbacks) = try await bench.deadGroup(worker)
             try await bench.advance(.milliseconds(Defaults.retention[.dead]?.ageMilliseconds ?? 0))
@@ -81,8 +81,7 @@ extension BrokerConformance {
     ]
 
     static let groupRefusals: [ConformanceCheck] = [
-        ConformanceCheck("What has finished, is unknown or no group takes no members; a group waits for members only") {
-            bench in
+        ConformanceCheck("Only an unfinished group takes members, and a group waits for members only") { bench in
             let (group, plain) = (try await bench.group(), try await bench.enqueue()[0])
             try await bench.close(group)
             for closed in [group, plain, OperationID()] {
@@ -100,7 +99,7 @@ extension BrokerConformance {
                 try bench.expect(outcome, .otherKind, "the outcome")
             }
         },
-        ConformanceCheck("A group is neither released nor tried again") { bench in
+        ConformanceCheck("A group can be neither released nor retried") { bench in
             let worker = try bench.worker()
             let group = try await bench.group()
             _ = try await bench.members(1, of: group)
@@ -111,8 +110,7 @@ extension BrokerConformance {
             let retried = try await bench.broker.retry([group], by: "ann", queue: bench.queue)
             try bench.expect(retried, [.refused(.dead)], "a retry")
         },
-        ConformanceCheck("An open group whose opener is silent for its lease is closed, or cancelled with its members")
-        {
+        ConformanceCheck("An open group whose opener is silent for a lease is closed, or cancelled with its members") {
             bench in
             let worker = try bench.worker()
             let closing = try await bench.group()
@@ -129,7 +127,7 @@ extension BrokerConformance {
             )
             try await bench.expectState(closing, .blocked)
             for _ in 0..<10 { try await bench.pass(seconds: 5, worker) }
-            // The one that asked before has died: it is named again.
+            // The worker that asked first has died without an action, so the group is named again.
             if let error = await bench.broker.carryEnds(of: bench.queue).failure { throw error }
             try await bench.expectState(closing, .finished)
             try await bench.expectState(member, .cancelled)
@@ -137,7 +135,7 @@ extension BrokerConformance {
             for _ in 0..<3 { try await bench.pass(seconds: 5, worker) }
             try bench.expect(try await bench.broker.ask(queue: bench.queue).cancelled, [], "what is cancelled")
         },
-        ConformanceCheck("After an outage an opener has the time of another lease") { bench in
+        ConformanceCheck("After an outage the opener of a group has another lease of time") { bench in
             let worker = try bench.worker()
             let group = try await bench.group(.cancel)
             try await bench.pass(seconds: 5, worker)
@@ -151,9 +149,7 @@ extension BrokerConformance {
     ]
 
     static let remoteGroups: [ConformanceCheck] = [
-        ConformanceCheck("A group waits for members of another queue before they are enqueued, and hears of their ends")
-        {
-            bench in
+        ConformanceCheck("A group waits for members of another queue even before their enqueue") { bench in
             let other = BrokerBench.otherQueue
             let there = BrokerBench(bench.broker, queue: other) { try await bench.advance($0) }
             let worker = try there.worker()
@@ -174,9 +170,7 @@ extension BrokerConformance {
             _ = await bench.broker.carryEnds(of: other)
             try await bench.expectState(group, .finished)
         },
-        ConformanceCheck(
-            "A retry of a member in another queue opens its groups there before it returns, and those around them"
-        ) {
+        ConformanceCheck("A retry of a member in another queue opens all groups around it before the call returns") {
             bench in
             let there = BrokerBench(bench.broker, queue: BrokerBench.otherQueue) { try await bench.advance($0) }
             let worker = try there.worker()
@@ -226,7 +220,7 @@ extension BrokerConformance {
             }
             try await bench.expectState(group, .dead)
         },
-        ConformanceCheck("A cancel of a group reaches its members in other queues, and groups in it") { bench in
+        ConformanceCheck("A cancel of a group reaches its members in other queues and its inner groups") { bench in
             let other = BrokerBench.otherQueue
             let there = BrokerBench(bench.broker, queue: other) { try await bench.advance($0) }
             let group = try await bench.group()

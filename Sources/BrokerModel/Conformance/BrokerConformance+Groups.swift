@@ -1,14 +1,12 @@
 import Operations
 
-// Groups end when their members have.
+// A group ends when its members have ended.
 extension BrokerConformance {
     static let grouping: [ConformanceCheck] =
         groupEnds + manyMembers + membersAnew + groupCallbacks + groupRefusals + remoteGroups
 
     private static let groupEnds: [ConformanceCheck] = [
-        ConformanceCheck("A group is blocked while it is open or members have not ended, finishes then, and never runs")
-        {
-            bench in
+        ConformanceCheck("A group never runs: it is blocked until it is closed and its members have ended") { bench in
             let worker = try bench.worker()
             let group = try await bench.group()
             let members = try await bench.members(2, of: group)
@@ -24,7 +22,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.claim(worker).operations.count, 0, "nothing can start")
             try bench.expect(try await bench.close(group, isOpen: false), .refused(.finished), "it has ended")
         },
-        ConformanceCheck("An empty group finishes when it is closed; a closed one takes members until it has ended") {
+        ConformanceCheck("An empty group finishes when closed; a closed group takes members until it has ended") {
             bench in
             let worker = try bench.worker()
             let (empty, group) = (try await bench.group(), try await bench.group())
@@ -43,9 +41,7 @@ extension BrokerConformance {
             _ = try await bench.complete(next, worker)
             try await bench.expectState(group, .finished)
         },
-        ConformanceCheck(
-            "A group of which a member is dead is dead; when that one is tried again and finishes, so does it"
-        ) {
+        ConformanceCheck("A group with a dead member is dead, and finishes once that member finishes after a retry") {
             bench in
             let worker = try bench.worker()
             let group = try await bench.group()
@@ -63,7 +59,7 @@ extension BrokerConformance {
             try await bench.expectState(group, .finished)
             try await bench.expectState(last, .ready)
         },
-        ConformanceCheck("A member that is tried again may add others: a dead group is blocked again") { bench in
+        ConformanceCheck("A retried member blocks its dead group again and may add members") { bench in
             let worker = try bench.worker()
             let group = try await bench.group()
             let member = try await bench.members(1, of: group)[0]
@@ -93,8 +89,7 @@ extension BrokerConformance {
             try await bench.expectState(inner, .finished)
             try await bench.expectState(outer, .finished)
         },
-        ConformanceCheck("A member that is tried again opens all groups that it is in, also those around its own") {
-            bench in
+        ConformanceCheck("A retried member opens all groups that contain it, including outer groups") { bench in
             let worker = try bench.worker()
             let outermost = try await bench.group()
             let outer = try await bench.group(in: outermost)
@@ -112,9 +107,7 @@ extension BrokerConformance {
             for group in groups { try await bench.expectState(group, .finished) }
             try await bench.expectState(last, .ready)
         },
-        ConformanceCheck(
-            "What was enqueued before can be a member, and a removed member counts as one that has not finished"
-        ) {
+        ConformanceCheck("An enqueued operation can become a member; a removed member counts as not finished") {
             bench in
             let ids = try await bench.enqueue(2)
             let group = try await bench.group()
@@ -134,9 +127,7 @@ extension BrokerConformance {
             )
             try await bench.expectState(group, .dead)
         },
-        ConformanceCheck(
-            "A cancelled group takes no more members, and ends as cancelled when those that it has have ended"
-        ) {
+        ConformanceCheck("A cancelled group takes no more members, and ends as cancelled once its members have ended") {
             bench in
             let worker = try bench.worker()
             let (empty, group) = (try await bench.group(), try await bench.group())
@@ -165,7 +156,7 @@ extension BrokerConformance {
     ]
 
     private static let manyMembers: [ConformanceCheck] = [
-        ConformanceCheck("An open group with many members is shown as open, with as many as it has") { bench in
+        ConformanceCheck("An open group with many members shows as open, with the number of its members") { bench in
             let group = try await bench.group()
             for _ in 0..<13 { _ = try await bench.members(50, of: group) }
             let shown = try await bench.existing(group).links
@@ -178,7 +169,7 @@ extension BrokerConformance {
                 "it is closed"
             )
         },
-        ConformanceCheck("What leaves a dead group counts no more: if the others have finished, it has") { bench in
+        ConformanceCheck("A dead group finishes when its last unfinished member is taken out") { bench in
             let worker = try bench.worker()
             let group = try await bench.group()
             let members = try await bench.members(2, of: group)
@@ -199,14 +190,12 @@ extension BrokerConformance {
     ]
 
     private static let membersAnew: [ConformanceCheck] = [
-        ConformanceCheck(
-            "A member that was removed may be enqueued anew: it counts once, and its end is that of the group"
-        ) {
+        ConformanceCheck("A removed member may be enqueued anew: it counts once, and the group waits for its end") {
             bench in
             let worker = try bench.worker()
             let group = try await bench.group()
             let member = try await bench.members(1, of: group)[0]
-            // More than hear of its end at once: the group may not have heard.
+            // More dependents than one call notifies, so the group may not have been notified yet.
             for _ in 0..<60 { _ = try await bench.dependent(on: [Dependency(member, onFailure: .hold)]) }
             for round in 1...2 {
                 _ = try await bench.broker.remove([member], by: "ann", queue: bench.queue)
@@ -227,8 +216,7 @@ extension BrokerConformance {
             while try await bench.broker.sweep(queue: bench.queue).more {}
             try await bench.expectState(group, .finished)
         },
-        ConformanceCheck("A member of another queue that was removed is waited for when it is announced anew") {
-            bench in
+        ConformanceCheck("A group waits again for a removed member of another queue that is announced anew") { bench in
             let there = BrokerBench(bench.broker, queue: BrokerBench.otherQueue) { try await bench.advance($0) }
             let worker = try there.worker()
             let group = try await bench.group()
@@ -249,7 +237,7 @@ extension BrokerConformance {
             if let error = await bench.broker.carryEnds(of: there.queue).failure { throw error }
             try await bench.expectState(group, .finished)
         },
-        ConformanceCheck("A group waits again for a member that is tried again, also if it has not ended") { bench in
+        ConformanceCheck("A group that has not ended waits again for a retried member") { bench in
             let worker = try bench.worker()
             let (group, callbacks, members, running) = try await bench.groupOfTwo(worker)
             _ = try await bench.fail(running[0], worker, .dead)
@@ -261,7 +249,7 @@ extension BrokerConformance {
             try await bench.expectState(group, .finished)
             try await bench.expectState(callbacks.end, .ready)
         },
-        ConformanceCheck("What is a member already stays one, also of a group that takes no more") { bench in
+        ConformanceCheck("Adding an existing member again succeeds, even in a group that takes no more") { bench in
             let group = try await bench.group()
             let member = try await bench.members(1, of: group)[0]
             let worker = try bench.worker()
@@ -272,8 +260,7 @@ extension BrokerConformance {
             let outcome = try await bench.broker.change(change, by: "ann", queue: bench.queue)
             try bench.expect(outcome, .done(added: []), "it is one")
         },
-        ConformanceCheck("A callback of the first death that comes later starts at once; of many, some are refused") {
-            bench in
+        ConformanceCheck("A late first-death callback starts at once; a group refuses more than eight") { bench in
             let worker = try bench.worker()
             let group = try await bench.group()
             _ = try await bench.members(1, of: group)

@@ -3,7 +3,7 @@ import Operations
 // Operations that an operator holds.
 extension BrokerConformance {
     static let holding: [ConformanceCheck] = [
-        ConformanceCheck("A held operation does not start until it is released; then it is the next") { bench in
+        ConformanceCheck("A held operation starts only after its release, and then comes next") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(3)
             try bench.expect(try await bench.hold([ids[0], ids[1]]), [.done, .done], "the holds")
@@ -22,7 +22,8 @@ extension BrokerConformance {
                 "claimed after it"
             )
         },
-        ConformanceCheck("Its detail says who holds it, since when and why; its page lists the newest first") { bench in
+        ConformanceCheck("A held operation shows who holds it, since when and why; pages list the newest first") {
+            bench in
             let ids = try await bench.enqueue(2)
             let at = try await bench.snapshot().time
             _ = try await bench.hold([ids[0]])
@@ -36,7 +37,7 @@ extension BrokerConformance {
             _ = try await bench.release([ids[0]])
             try bench.expect(try await bench.existing(ids[0]).hold, nil, "the hold, after it")
         },
-        ConformanceCheck("Scheduled and retrying ones wait for their time again; when that has passed they are ready") {
+        ConformanceCheck("After a release, scheduled and retrying operations wait for their time or are ready") {
             bench in
             let worker = try bench.worker()
             let failing = try await bench.running(worker)
@@ -56,7 +57,7 @@ extension BrokerConformance {
             try await bench.expectState(scheduled[1], .ready)
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), [scheduled[1]], "released too late")
         },
-        ConformanceCheck("A held one expires, is cancelled alone or with its queue, and is removed") { bench in
+        ConformanceCheck("A held operation can expire, be removed, and be cancelled alone or with its queue") { bench in
             let worker = try bench.worker()
             let expiring = try await bench.enqueue(1, expires: 1000)
             let others = try await bench.enqueue(3)
@@ -91,8 +92,8 @@ extension BrokerConformance {
             _ = try await bench.claim(worker, 9)
             try await bench.expectState(ids[0], .expired)
         },
-        ConformanceCheck("What runs, has ended, is held or is unknown is not held; what is not held is not released") {
-            bench in
+        ConformanceCheck("Running, ended and unknown operations cannot be held or released, nor a held one held again")
+        { bench in
             let worker = try bench.worker()
             let finished = try await bench.running(worker)
             _ = try await bench.complete(finished, worker)
@@ -113,7 +114,7 @@ extension BrokerConformance {
                 "retry"
             )
         },
-        ConformanceCheck("Held and released again and again, it runs once") { bench in
+        ConformanceCheck("An operation that is held and released several times runs once") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(2)
             for _ in 1...3 {
@@ -124,7 +125,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), ids, "claimed ones")
             try bench.expect(try await bench.claim(worker, 9).operations.count, 0, "left ones")
         },
-        ConformanceCheck("One whose name no worker knew can be held, and is ready afterwards") { bench in
+        ConformanceCheck("An unhandled operation can be held, and is ready after its release") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             let given = Return(
@@ -138,7 +139,8 @@ extension BrokerConformance {
             _ = try await bench.release([claimed.id])
             try bench.expect(try await bench.claim(worker).operations.map(\.id), [claimed.id], "claimed ones")
         },
-        ConformanceCheck("A repeated return or failure of one that was held meanwhile is known as done") { bench in
+        ConformanceCheck("A repeated return or failure of an operation held meanwhile counts as already done") {
+            bench in
             let worker = try bench.worker()
             let returned = try await bench.running(worker)
             _ = try await bench.giveBack(returned, worker, .front)

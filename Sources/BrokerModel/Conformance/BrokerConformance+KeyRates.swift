@@ -2,7 +2,7 @@ import Operations
 
 extension BrokerConformance {
     static let keyRating: [ConformanceCheck] = [
-        ConformanceCheck("By a key's rate its burst starts at once, then one after the other, and a claim says when") {
+        ConformanceCheck("A key's rate starts its burst at once, then one at a time, and a claim returns when") {
             bench in
             let worker = try bench.worker()
             try await bench.limit(.keyRate(QueueRate(10, burst: 2)))
@@ -29,7 +29,8 @@ extension BrokerConformance {
             try bench.expect(last.operations.map(\.id), [acme[3]], "and then")
             try bench.expect(last.nextDueMilliseconds, nil, "the next start while none waits")
         },
-        ConformanceCheck("A key with a rate of its own keeps that one; all others keep the rate of each key") { bench in
+        ConformanceCheck("A key with its own rate obeys that rate; all other keys obey the rate for each key") {
+            bench in
             let worker = try bench.worker()
             try await bench.limit(.keyRate(QueueRate(1, burst: 1)), .keyRate(QueueRate(1, burst: 3), of: "acme"))
             for key in ["acme", "bolt", "cold"] { try await bench.enqueue(4, key: key) }
@@ -38,7 +39,7 @@ extension BrokerConformance {
             try await bench.advance(.seconds(1))
             try bench.expect(try await bench.claim(worker, 12).operations.count, 3, "one of each")
         },
-        ConformanceCheck("Keys of 100 a second start 990 to 1,000 each over 10 s, and their bursts") { bench in
+        ConformanceCheck("Keys with 100 starts a second each start 990 to 1,000 in 10 s, plus their bursts") { bench in
             let workers = [try bench.worker(), try bench.worker()]
             try await bench.limit(.keyRate(QueueRate(100)))
             for _ in 0..<3 { for key in ["acme", "bolt"] { try await bench.enqueue(400, key: key) } }
@@ -50,13 +51,14 @@ extension BrokerConformance {
             }
             try bench.expect((1980...2200).contains(started), "\(started) are as many as may start")
         },
-        ConformanceCheck("What waits for its key's next start wakes no worker but the one that times it") { bench in
+        ConformanceCheck("Operations that wait for their key's next start wake only one worker, to time that start") {
+            bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             try await bench.limit(.keyRate(QueueRate(1, burst: 1)))
             try await bench.enqueue(1, key: "acme")
             _ = try await bench.isWoken()
             try bench.expect(try await bench.claim(worker, 1).nextDueMilliseconds, nil, "the next start")
-            // Nothing waits yet: a worker has to time the next start.
+            // Nothing waits yet, so a worker has to be woken to time the next start.
             try await bench.enqueue(1, key: "acme")
             try bench.expect(try await bench.isWoken(), true, "woken by what comes first")
             try bench.expect(try await bench.claim(other, 2).nextDueMilliseconds, 1000, "the next start")
@@ -69,8 +71,7 @@ extension BrokerConformance {
             let next = try await bench.claim(other, 2).operations
             try bench.expect(next.map(\.header.priority), [.high], "at that instant")
         },
-        ConformanceCheck("An earlier start of another key wakes a worker, although one waits for a later start") {
-            bench in
+        ConformanceCheck("An earlier start of another key wakes a worker, even if one times a later start") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             try await bench.limit(.keyRate(QueueRate(1, per: .seconds(60), burst: 1)))
             try await bench.limit(.keyRate(QueueRate(1, burst: 1), of: "bolt"))
@@ -79,13 +80,12 @@ extension BrokerConformance {
             _ = try await bench.isWoken()
             try await bench.enqueue(2, key: "bolt")
             try bench.expect(try await bench.isWoken(), true, "woken by what can start")
-            // As many as it asks for: it is not the one that waits.
+            // A claim that gets all it asked for does not make its worker the timer owner.
             try bench.expect(try await bench.claim(other, 1).operations.count, 1, "of bolt")
             try bench.expect(try await bench.isWoken(), true, "woken to time the start of bolt")
             try bench.expect(try await bench.claim(worker, 2).nextDueMilliseconds, 1000, "the start of bolt")
         },
-        ConformanceCheck("What is given back untried gives the start of its key back, also into a queue that parks it")
-        {
+        ConformanceCheck("An operation given back untried gives its key's start back, even if the key is parked") {
             bench in
             let worker = try bench.worker()
             try await bench.limit(.keyRate(QueueRate(1, per: .seconds(60), burst: 2)))
@@ -101,8 +101,8 @@ extension BrokerConformance {
             _ = try await bench.giveBack(again.operations[0], worker, .later(milliseconds: 1000))
             try bench.expect(try await bench.claim(worker, 3).operations.map(\.id), [ids[2]], "the next one instead")
         },
-        ConformanceCheck("What ends before it starts uses no start of its key; what is lost or fails has used one") {
-            bench in
+        ConformanceCheck("Lost and failed runs use a start of their key; operations that end before they start do not")
+        { bench in
             let (worker, survivor) = (try bench.worker(), try bench.worker())
             try await bench.limit(.keyRate(QueueRate(1, per: .seconds(600), burst: 3)))
             let expiring = try await bench.enqueue(1, expires: 1000, key: "acme")
@@ -119,7 +119,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.claim(survivor, 5).operations.map(\.id), [failed.id], "the last start")
             try bench.expect(try await bench.snapshot().counts[.ready], 3, "what has to wait")
         },
-        ConformanceCheck("A rate of a key holds beside its concurrency and weight; each is removed alone") { bench in
+        ConformanceCheck("A key's rate, concurrency and weight hold together, and each can be removed alone") { bench in
             let worker = try bench.worker()
             let rate = QueueRate(1, per: .seconds(10), burst: 2)
             try await bench.limit(.keyConcurrency(2), .keyWeight(5), .keyRate(rate))
@@ -144,8 +144,7 @@ extension BrokerConformance {
             try await bench.limit(.keyRate(nil))
             try bench.expect(try await bench.claim(worker, 9).operations.count, 6, "without all")
         },
-        ConformanceCheck("A rate of a key that is changed holds from then on, also for what stands in a lane") {
-            bench in
+        ConformanceCheck("A changed rate of a key holds at once, even for operations already in a lane") { bench in
             let worker = try bench.worker()
             try await bench.limit(.keyWeight(4))
             try await bench.enqueue(9, key: "acme")
@@ -161,7 +160,7 @@ extension BrokerConformance {
             try await bench.limit(.keyRate(QueueRate(1, per: .seconds(60), burst: 4), of: "acme"))
             try bench.expect(try await bench.claim(worker, 9).operations.count, 3, "of a larger burst")
         },
-        ConformanceCheck("A key that is out of rate says when its next start is back") { bench in
+        ConformanceCheck("A key without a start shows when its next start is back") { bench in
             let worker = try bench.worker()
             try await bench.limit(.keyRate(QueueRate(1, per: .seconds(2), burst: 1)))
             try await bench.enqueue(3, key: "acme")
@@ -178,7 +177,7 @@ extension BrokerConformance {
             try bench.expect(snapshot.limitKeys, [row], "the keys of a snapshot")
             try bench.expect(snapshot.counts[.ready], 2, "ready")
         },
-        ConformanceCheck("After a cancel of the whole queue the starts of its keys still count") { bench in
+        ConformanceCheck("Used starts of a key still count after a cancel of the whole queue") { bench in
             let worker = try bench.worker()
             try await bench.limit(.keyRate(QueueRate(1, per: .seconds(60), burst: 1)))
             try await bench.enqueue(3, key: "acme")
@@ -190,7 +189,7 @@ extension BrokerConformance {
             try await bench.pass(60, beating: worker)
             try bench.expect(try await bench.claim(worker, 3).operations.map(\.id), [ids[0]], "then")
         },
-        ConformanceCheck("A key of which nothing waits any more is timed by no worker") { bench in
+        ConformanceCheck("No worker times a key without waiting operations") { bench in
             let worker = try bench.worker()
             try await bench.limit(.keyRate(QueueRate(1, per: .seconds(60), burst: 1)))
             let ids = try await bench.enqueue(2, key: "acme")
@@ -206,7 +205,7 @@ extension BrokerBench {
         _ = try await broker.setLimits(limits, by: "ann", queue: queue)
     }
 
-    /// Takes the wake-up token, if it is there.
+    /// Takes the wake-up token, waiting at most 10 ms. Returns whether the token came.
     fileprivate func isWoken() async throws -> Bool {
         try await broker.waitForWakeUp(queues: [queue], timeout: .milliseconds(10)) != nil
     }

@@ -2,14 +2,14 @@ import Operations
 
 extension BrokerConformance {
     static let leasing: [ConformanceCheck] = [
-        ConformanceCheck("A heartbeat says how many operations the worker holds") { bench in
+        ConformanceCheck("A heartbeat returns how many operations the worker holds") { bench in
             let worker = try bench.worker()
             try await bench.enqueue(2)
             try await bench.enqueue(1, tracked: false)
             _ = try await bench.claim(worker, 9)
             try bench.expect(try bench.beat(worker).inFlight, 3, "in flight")
         },
-        ConformanceCheck("A heartbeat says whether something could be started: ready or due") { bench in
+        ConformanceCheck("A heartbeat returns whether a ready or due operation could start") { bench in
             let worker = try bench.worker()
             try bench.expect(try bench.beat(worker).startable, false, "an empty queue")
             try await bench.enqueue(delay: 2000)
@@ -20,7 +20,7 @@ extension BrokerConformance {
             try await bench.enqueue()
             try bench.expect(try bench.beat(worker).startable, true, "with a ready one")
         },
-        ConformanceCheck("Reconciling finds what a claim handed out while its reply was lost") { bench in
+        ConformanceCheck("Reconciling finds the operations of a claim whose reply was lost") { bench in
             let worker = try bench.worker()
             let known = try await bench.running(worker)
             try await bench.enqueue()
@@ -37,7 +37,7 @@ extension BrokerConformance {
                 try bench.expect(try await bench.complete(operation, worker), .done(.finished), "its completion")
             }
         },
-        ConformanceCheck("Reconciling a swept worker tells it what it has lost") { bench in
+        ConformanceCheck("Reconciling returns the operations that a swept worker has lost") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let claimed = try await bench.running(worker)
             try await bench.lapse(allBut: other)
@@ -50,7 +50,7 @@ extension BrokerConformance {
             )
             try bench.expect(reply, Reconciliation(found: [], lost: [claimed.fence], more: false), "the reconciliation")
         },
-        ConformanceCheck("More than two hundred unknown ones are found in turns") { bench in
+        ConformanceCheck("Reconciling finds at most 200 unknown operations a call") { bench in
             let worker = try bench.worker()
             try await bench.enqueue(250, tracked: false)
             let claimed = try await bench.claim(worker, 250).operations
@@ -64,7 +64,7 @@ extension BrokerConformance {
             }
             try bench.expect(known, claimed.map(\.fence), "the fences")
         },
-        ConformanceCheck("A worker that holds operations does not retire; one that holds none does") { bench in
+        ConformanceCheck("A worker retires only once it holds no operations") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             try await bench.broker.retire(worker: worker, figures: [], queue: bench.queue)
@@ -74,7 +74,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.snapshot().workers.count, 0, "workers")
             try bench.expect(try await bench.claim(worker).status, .noLease, "a claim after that")
         },
-        ConformanceCheck("A lapsed worker that nobody swept keeps what it holds when it beats again") { bench in
+        ConformanceCheck("A lapsed worker keeps its operations if its next heartbeat comes before a sweep") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let claimed = try await bench.running(worker)
             try await bench.lapse(allBut: other)
@@ -82,7 +82,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.sweepAll(), SweepReply(), "the sweep")
             try bench.expect(try await bench.complete(claimed, worker), .done(.finished), "the completion")
         },
-        ConformanceCheck("A worker that beats once per lease loses nothing, for however long it runs") { bench in
+        ConformanceCheck("A worker with one heartbeat per lease never loses operations") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let claimed = try await bench.running(worker)
             for _ in 1...20 {
@@ -95,9 +95,8 @@ extension BrokerConformance {
     ]
 
     static let sweeping: [ConformanceCheck] = [
-        ConformanceCheck(
-            "What a lost worker held is handed back: delivery 2, the same attempt, at the head of the lane"
-        ) { bench in
+        ConformanceCheck("A lost worker's operations return to the head of the lane: delivery 2, same attempt") {
+            bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let ids = try await bench.enqueue() + bench.enqueue(tracked: false) + bench.enqueue(2)
             _ = try await bench.claim(worker, 3)
@@ -110,7 +109,7 @@ extension BrokerConformance {
             try bench.expect(again.map(\.attempt), [1, 1, 1, 1], "the attempts")
             try bench.expect(try bench.beat(other).sweepDue, false, "a sweep is due after it")
         },
-        ConformanceCheck("Nothing is swept before the lease has passed") { bench in
+        ConformanceCheck("A sweep recovers nothing before the lease has passed") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             _ = try await bench.running(worker)
             try await bench.pass(15, beating: other)
@@ -120,9 +119,7 @@ extension BrokerConformance {
             try bench.expect(try bench.beat(other).sweepDue, true, "a sweep is due")
             try bench.expect(try await bench.sweepAll(), SweepReply(recovered: 1), "the sweep")
         },
-        ConformanceCheck(
-            "An outage is no death: after a silence of all, nobody is swept before another lease has passed"
-        ) { bench in
+        ConformanceCheck("After an outage no worker is swept before another lease has passed") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let claimed = try await bench.running(worker)
             try await bench.advance(.seconds(60))
@@ -133,13 +130,14 @@ extension BrokerConformance {
             try bench.beat(worker)
             try bench.expect(try await bench.complete(claimed, worker), .done(.finished), "the completion")
         },
-        ConformanceCheck("A short outage is no death under a short lease either") { bench in
+        ConformanceCheck("A short outage under a short lease makes no worker lost") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             try bench.beat(worker, lease: 3000, interval: 1000)
             _ = try await bench.running(worker)
             try await bench.advance(.milliseconds(900))
             try bench.beat(other, lease: 3000, interval: 1000)
-            // All are silent for less than a lease, but since the worker's last beat more than one has passed.
+            // All workers are silent for less than a lease, but more than a lease has passed since the worker's last
+            // heartbeat.
             try await bench.advance(.milliseconds(2200))
             try bench.expect(try bench.beat(other, lease: 3000, interval: 1000).sweepDue, false, "a sweep is due")
             try bench.expect(try await bench.sweepAll(), SweepReply(), "the sweep")
@@ -152,7 +150,7 @@ extension BrokerConformance {
             try await bench.pass(16, beating: other)
             try bench.expect(try await bench.sweepAll(), SweepReply(recovered: 1), "the sweep")
         },
-        ConformanceCheck("A clock that goes back makes nobody's lease lapse early") { bench in
+        ConformanceCheck("A clock that goes back makes no lease lapse early") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             _ = try await bench.running(worker)
             try await bench.pass(10, beating: other)
@@ -161,7 +159,7 @@ extension BrokerConformance {
             try await bench.pass(14, beating: other)
             try bench.expect(try await bench.sweepAll(), SweepReply(), "the sweep")
         },
-        ConformanceCheck("A sweep never takes from a worker that beats") { bench in
+        ConformanceCheck("A sweep never takes operations from a worker that sends heartbeats") { bench in
             let (worker, other, live) = (try bench.worker(), try bench.worker(), try bench.worker())
             _ = try await bench.running(worker)
             let kept = try await bench.running(live)
@@ -172,7 +170,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.sweepAll(), SweepReply(recovered: 1), "the sweep")
             try bench.expect(try await bench.complete(kept, live), .done(.finished), "the completion")
         },
-        ConformanceCheck("The third lost delivery is the last: dead with the reason; attempts are counted apart") {
+        ConformanceCheck("An operation dies with the reason at its third lost delivery; its attempt stays the first") {
             bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             for tracked in [true, false] {
@@ -196,7 +194,7 @@ extension BrokerConformance {
                 try bench.expect(reason.contains(#""type":"lost""#), "the last error is of type lost: \(reason)")
             }
         },
-        ConformanceCheck("Operations that are lost together twice do not go together a third time") { bench in
+        ConformanceCheck("Operations that were lost together twice do not start together a third time") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let ids = try await bench.enqueue(4) + bench.enqueue(4, tracked: false)
             for _ in 1..<Defaults.maxDeliveries {
@@ -216,7 +214,7 @@ extension BrokerConformance {
             try await bench.pass(10, beating: worker)
             try bench.expect(Set(try await bench.claim(worker, 9).operations.map(\.id)), Set(ids), "due after 10 s")
         },
-        ConformanceCheck("A recovered operation's cancel was requested: it ends as cancelled instead") { bench in
+        ConformanceCheck("An operation with a requested cancel ends as cancelled when its worker is lost") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let claimed = try await bench.running(worker)
             _ = try await bench.cancel(claimed.id)
@@ -224,7 +222,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.sweepAll(), SweepReply(), "the sweep")
             try await bench.expectState(claimed.id, .cancelled)
         },
-        ConformanceCheck("A lost worker with many operations is swept in passes of at most two hundred") { bench in
+        ConformanceCheck("A sweep recovers at most 200 operations of a lost worker at once") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let ids = try await bench.enqueue(250, tracked: false)
             _ = try await bench.claim(worker, 250)
@@ -236,7 +234,7 @@ extension BrokerConformance {
             try bench.expect(Set(again.map(\.id)), Set(ids), "the operations")
             try bench.expect(again.map(\.header.delivery), [Int](repeating: 2, count: 250), "the deliveries")
         },
-        ConformanceCheck("A sweep before the first beat after an outage takes nobody for dead") { bench in
+        ConformanceCheck("A sweep before the first heartbeat after an outage takes no worker for dead") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             _ = try await bench.running(worker)
             try await bench.pass(10, beating: other)
@@ -247,7 +245,7 @@ extension BrokerConformance {
             try await bench.pass(16, beating: other)
             try bench.expect(try await bench.sweepAll(), SweepReply(recovered: 1), "the sweep after one lease more")
         },
-        ConformanceCheck("What one sweep hands back has few bytes, however large each is") { bench in
+        ConformanceCheck("One sweep recovers a bounded number of bytes, however large the operations are") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             try await bench.enqueueUntracked(large: 5)
             var claimed = 0
@@ -258,8 +256,7 @@ extension BrokerConformance {
             try bench.expect(first, SweepReply(recovered: 2, more: true), "the first pass")
             try bench.expect(try await bench.sweepAll().recovered, 3, "recovered by the rest")
         },
-        ConformanceCheck("What one sweep clears away of a cancelled queue has few bytes, however large each is") {
-            bench in
+        ConformanceCheck("One sweep clears away a bounded number of bytes of a cancelled queue") { bench in
             try await bench.enqueueUntracked(large: 25)
             _ = try await bench.cancelQueue()
             let first = try await bench.broker.sweep(queue: bench.queue)

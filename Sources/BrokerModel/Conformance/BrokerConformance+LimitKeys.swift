@@ -2,7 +2,7 @@ import Operations
 
 extension BrokerConformance {
     static let sharing: [ConformanceCheck] = [
-        ConformanceCheck("Keys get equal shares, however many operations one of them has") { bench in
+        ConformanceCheck("Limit keys get equal shares, however many operations one of them has") { bench in
             let worker = try bench.worker()
             let crowd = try await bench.enqueue(20, key: "crowd")
             let few = try await bench.enqueue(2, key: "few")
@@ -13,7 +13,8 @@ extension BrokerConformance {
             try bench.expect(try bench.beat(worker).startable, true, "startable")
             try bench.expect(try await bench.snapshot().counts[.ready], 15, "ready")
         },
-        ConformanceCheck("Within a key priority decides, also before what stands in a lane already") { bench in
+        ConformanceCheck("Within a key, a higher priority goes first, even before operations already in a lane") {
+            bench in
             let worker = try bench.worker()
             let low = try await bench.enqueue(2, priority: .low, key: "acme")
             let other = try await bench.enqueue(2)
@@ -21,7 +22,7 @@ extension BrokerConformance {
             let claimed = try await bench.claim(worker, 8).operations.map(\.id)
             try bench.expect(claimed, high + other + low, "the order")
         },
-        ConformanceCheck("A key of weight 4 gets four times as much as one of weight 1") { bench in
+        ConformanceCheck("A key of weight 4 gets four times the share of a key of weight 1") { bench in
             let worker = try bench.worker()
             try await bench.limit(.keyWeight(4, of: "large"))
             let large = Set(try await bench.enqueue(60, key: "large"))
@@ -34,7 +35,7 @@ extension BrokerConformance {
             }
             try bench.expect(taken.count(where: large.contains), 40, "of the large key")
         },
-        ConformanceCheck("Of a key no more run at once than its concurrency, on all workers together") { bench in
+        ConformanceCheck("All workers together run no more operations of a key than its concurrency") { bench in
             let (one, two) = (try bench.worker(), try bench.worker())
             try await bench.limit(.keyConcurrency(2), .keyConcurrency(3, of: "acme"))
             try await bench.enqueue(5, key: "acme")
@@ -51,7 +52,7 @@ extension BrokerConformance {
             let next = try await bench.completeAndClaim(bolt, one)
             try bench.expect(next?.operations.count, 1, "what one that ends lets start")
         },
-        ConformanceCheck("A claim with the completion of a key's only place takes the next of the key") { bench in
+        ConformanceCheck("A completion that frees a key's only place claims the key's next operation") { bench in
             let worker = try bench.worker()
             try await bench.limit(.keyConcurrency(1))
             let ids = try await bench.enqueue(4, key: "acme")
@@ -64,7 +65,7 @@ extension BrokerConformance {
                 current = next
             }
         },
-        ConformanceCheck("What waits for its key wakes no worker; one of the key that leaves its worker does") {
+        ConformanceCheck("An operation that waits for its key wakes no worker until another one of the key leaves") {
             bench in
             let worker = try bench.worker()
             try await bench.limit(.keyConcurrency(1))
@@ -77,7 +78,7 @@ extension BrokerConformance {
             _ = try await bench.complete(running, worker)
             try bench.expect(try await bench.isWoken(), true, "woken once the place is free")
         },
-        ConformanceCheck("Each way out of a worker frees the place of a key: failure, return, force, loss") { bench in
+        ConformanceCheck("A failure, a return, a forced cancel and a loss each free the place of a key") { bench in
             let (worker, survivor) = (try bench.worker(), try bench.worker())
             try await bench.limit(.keyConcurrency(1))
             try await bench.enqueue(5, key: "acme")
@@ -94,7 +95,8 @@ extension BrokerConformance {
             try bench.expect(try await bench.claimOne(survivor).id, lost.id, "what the lost worker held")
             try bench.expect(try await bench.claim(survivor, 4).operations.count, 0, "beside it")
         },
-        ConformanceCheck("A key's waiting operation can be cancelled, held, released, removed, and found") { bench in
+        ConformanceCheck("An operation that waits for its key can be cancelled, held, released, removed and found") {
+            bench in
             let worker = try bench.worker()
             try await bench.limit(.keyConcurrency(1))
             let ids = try await bench.enqueue(6, key: "acme")
@@ -115,8 +117,9 @@ extension BrokerConformance {
             _ = try await bench.complete(running, worker)
             try bench.expect(try await bench.claimOne(worker).id, ids[2], "the released one goes first")
         },
-        ConformanceCheck("After a cancel of the whole queue keys start afresh; what is cleared away is cancelled") {
-            bench in
+        ConformanceCheck(
+            "After a cancel of the whole queue its keys start afresh, and earlier operations are cancelled"
+        ) { bench in
             let worker = try bench.worker()
             try await bench.limit(.keyConcurrency(1))
             let before = try await bench.enqueue(3, key: "acme") + bench.enqueue(2, key: "bolt")
@@ -129,7 +132,7 @@ extension BrokerConformance {
             try bench.expect(states, [OperationState?](repeating: .cancelled, count: 5), "those of before")
             try bench.expect(try await bench.snapshot().counts[.ready], 1, "ready")
         },
-        ConformanceCheck("After a limit of a key is lowered no more start until fewer run") { bench in
+        ConformanceCheck("After a key's limit is lowered, none of its operations start until fewer run") { bench in
             let worker = try bench.worker()
             try await bench.limit(.keyWeight(3))
             try await bench.enqueue(6, key: "acme")
@@ -141,7 +144,7 @@ extension BrokerConformance {
             _ = try await bench.complete(running[1], worker)
             try bench.expect(try await bench.claim(worker, 5).operations.count, 1, "while none runs")
         },
-        ConformanceCheck("A limit of a key that is raised while others run lets more start") { bench in
+        ConformanceCheck("A raised limit of a key lets more of its operations start") { bench in
             let worker = try bench.worker()
             try await bench.limit(.keyConcurrency(1))
             try await bench.enqueue(5, key: "acme")
@@ -161,7 +164,7 @@ extension BrokerBench {
         _ = try await broker.setLimits(limits, by: "ann", queue: queue)
     }
 
-    /// Takes the wake-up token, if it is there.
+    /// Takes the wake-up token, waiting at most 10 ms. Returns whether the token came.
     fileprivate func isWoken() async throws -> Bool {
         try await broker.waitForWakeUp(queues: [queue], timeout: .milliseconds(10)) != nil
     }

@@ -2,7 +2,7 @@ import Operations
 
 extension BrokerConformance {
     static let limiting: [ConformanceCheck] = [
-        ConformanceCheck("A serial queue never has two operations in flight, whichever worker claims") { bench in
+        ConformanceCheck("A serial queue never runs two operations, whichever worker claims") { bench in
             let workers = [try bench.worker(), try bench.worker(), try bench.worker()]
             let ids = try await bench.enqueue(6) + bench.enqueue(6, tracked: false)
             try await bench.limit(1)
@@ -20,7 +20,7 @@ extension BrokerConformance {
             try bench.expect(order, ids, "the order")
             try bench.expect(try await bench.claim(workers[0], 8), Claim(status: .ok), "the claim of an empty queue")
         },
-        ConformanceCheck("The claim that goes with the completion of a serial queue takes the next") { bench in
+        ConformanceCheck("In a serial queue the claim within a completion takes the next operation") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(2) + bench.enqueue(2, tracked: false)
             try await bench.limit(1)
@@ -34,7 +34,8 @@ extension BrokerConformance {
             }
             try bench.expect(try await bench.completeAndClaim(current, worker), Claim(status: .ok), "the last claim")
         },
-        ConformanceCheck("A limit counts what all workers hold; a claim takes no more than it leaves") { bench in
+        ConformanceCheck("A limit counts the operations of all workers, and a claim takes no more than is left") {
+            bench in
             let (one, other) = (try bench.worker(), try bench.worker())
             try await bench.enqueue(9)
             try await bench.limit(5)
@@ -47,7 +48,7 @@ extension BrokerConformance {
                 "limited, and more is startable"
             )
         },
-        ConformanceCheck("While as many run as may, nothing wakes a worker; one that leaves wakes one") { bench in
+        ConformanceCheck("While the limit is full, no enqueue wakes a worker; a leaving operation wakes one") { bench in
             let worker = try bench.worker()
             try await bench.limit(1)
             try await bench.enqueue()
@@ -77,7 +78,7 @@ extension BrokerConformance {
             try await bench.enqueue()
             try bench.expect(try await bench.isWoken(), true, "woken by the next")
         },
-        ConformanceCheck("A claim below the limit wakes a worker for the rest") { bench in
+        ConformanceCheck("A claim below the limit wakes a worker for the remaining operations") { bench in
             let (one, other) = (try bench.worker(), try bench.worker())
             try await bench.limit(3)
             try await bench.enqueue(4)
@@ -87,7 +88,8 @@ extension BrokerConformance {
             try bench.expect(try await bench.claim(other, 2).operations.count, 1, "of the second")
             try bench.expect(try await bench.isWoken(), false, "woken by the second claim")
         },
-        ConformanceCheck("A limit is raised, lowered and removed live; a lower one lets what runs go on") { bench in
+        ConformanceCheck("A limit can be raised, lowered and removed at any time; running operations continue") {
+            bench in
             let worker = try bench.worker()
             try await bench.enqueue(20)
             try bench.expect(try await bench.limit(2), QueueLimits(concurrency: 2), "the limits")
@@ -110,7 +112,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.isWoken(), true, "woken by the removal")
             try bench.expect(try await bench.claim(worker, 9).operations.count, 9, "without a limit")
         },
-        ConformanceCheck("A change of limits is an event, and a snapshot says who has set them") { bench in
+        ConformanceCheck("A change of limits is an event, and a snapshot shows who set them") { bench in
             try await bench.limit(4)
             let snapshot = try await bench.snapshot()
             try bench.expect(snapshot.limits, QueueLimits(concurrency: 4), "the limits")
@@ -127,8 +129,7 @@ extension BrokerConformance {
             let expected = ["concurrency 4", "concurrency none"].map { QueueChange(.limit, by: "ann", detail: $0) }
             try bench.expect(events.entries.compactMap(\.batch.change), expected, "the changes")
         },
-        ConformanceCheck("In a limited queue the highest priority goes first; due ones are promoted meanwhile") {
-            bench in
+        ConformanceCheck("In a full queue due operations are promoted, and the highest priority goes first") { bench in
             let worker = try bench.worker()
             try await bench.limit(1)
             let running = try await bench.running(worker)
@@ -144,7 +145,7 @@ extension BrokerConformance {
             let next = try await bench.completeAndClaim(running, worker)
             try bench.expect(next?.operations.map(\.id), due, "the next")
         },
-        ConformanceCheck("An unhandled operation of a serial queue gives its place away, and comes back") { bench in
+        ConformanceCheck("An unhandled operation of a serial queue frees its place and can return") { bench in
             let worker = try bench.worker()
             try await bench.limit(1)
             let strange = try await bench.running(worker)
@@ -162,7 +163,7 @@ extension BrokerConformance {
             let claim = try await bench.broker.claim(request, queue: bench.queue)
             try bench.expect(claim.operations.map(\.id), [strange.id], "the unhandled one")
         },
-        ConformanceCheck("The recovery of a lost worker frees the places of what it held, and wakes a worker") {
+        ConformanceCheck("The recovery of a lost worker frees the places of its operations and wakes a worker") {
             bench in
             let (lost, other) = (try bench.worker(), try bench.worker())
             try await bench.limit(1)
@@ -178,7 +179,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.complete(running, lost), .stale, "what the lost worker writes")
             try bench.expect(try await bench.claim(other, 4), Claim(status: .limited), "a claim after that")
         },
-        ConformanceCheck("A forced cancel, and a worker that is abandoned, free the places of what ran") { bench in
+        ConformanceCheck("A forced cancel and an abandoned worker free the places of their operations") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             try await bench.limit(1)
             for isTracked in [true, false] {
@@ -198,7 +199,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.isWoken(), true, "woken by an abandoned worker")
             try bench.expect(try await bench.claimOne(other).id, held.id, "what it held")
         },
-        ConformanceCheck("A heartbeat says how many more may start, and how many a worker may hold ahead") { bench in
+        ConformanceCheck("A heartbeat returns how many more may start, and how many a worker may hold ahead") { bench in
             let (worker, _) = (try bench.worker(), try bench.worker())
             try bench.expect(try bench.beat(worker).room, nil, "without a limit")
             try await bench.limit(13)
@@ -209,7 +210,7 @@ extension BrokerConformance {
             try await bench.limit(1)
             try bench.expect(try bench.beat(worker).room, Room(left: 0, ahead: 0), "of a serial queue")
         },
-        ConformanceCheck("A pause of a limited queue holds back what its limit would let start") { bench in
+        ConformanceCheck("A paused limited queue starts nothing, even if its limit has room") { bench in
             let worker = try bench.worker()
             try await bench.limit(1)
             let running = try await bench.running(worker)
@@ -225,8 +226,7 @@ extension BrokerConformance {
 
 extension BrokerConformance {
     static let rating: [ConformanceCheck] = [
-        ConformanceCheck("By a rate its burst starts at once, then one after the other, and a claim says when") {
-            bench in
+        ConformanceCheck("A rate starts its burst at once, then one at a time, and a claim returns when") { bench in
             let worker = try bench.worker()
             try await bench.rate(QueueRate(10, per: .seconds(1), burst: 3))
             try await bench.enqueue(3)
@@ -243,7 +243,7 @@ extension BrokerConformance {
             try bench.expect(try bench.beat(worker).startable, true, "startable then")
             try bench.expect(try await bench.claim(worker, 9).operations.count, 1, "then")
         },
-        ConformanceCheck("A rate of 100 a second over 10 s starts 990 to 1,000 and its burst") { bench in
+        ConformanceCheck("A rate of 100 a second starts 990 to 1,000 in 10 s, plus its burst") { bench in
             let workers = [try bench.worker(), try bench.worker()]
             try await bench.rate(QueueRate(100))
             for _ in 0..<3 { try await bench.enqueue(500, tracked: false) }
@@ -255,7 +255,7 @@ extension BrokerConformance {
             }
             try bench.expect((990...1100).contains(started), "\(started) are as many as may start")
         },
-        ConformanceCheck("What is given back untried gives its start back") { bench in
+        ConformanceCheck("An operation given back untried gives its start back") { bench in
             let worker = try bench.worker()
             try await bench.rate(QueueRate(1, per: .seconds(60), burst: 2))
             try await bench.enqueue(3)
@@ -264,14 +264,13 @@ extension BrokerConformance {
             _ = try await bench.giveBack(claimed[1], worker)
             try bench.expect(try await bench.claim(worker, 3).operations.map(\.id), [claimed[1].id], "the same again")
         },
-        ConformanceCheck("While a rate holds back what waits, nothing wakes a worker but the one that times it") {
-            bench in
+        ConformanceCheck("Operations held back by a rate wake only one worker, to time the next start") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             try await bench.rate(QueueRate(1, burst: 1))
             try await bench.enqueue()
             _ = try await bench.isWoken()
             _ = try await bench.claim(worker, 2)
-            // Nothing waits yet: a worker has to time the next start.
+            // Nothing waits yet, so a worker has to be woken to time the next start.
             try await bench.enqueue()
             try bench.expect(try await bench.isWoken(), true, "woken by what comes first")
             try bench.expect(try await bench.claim(other, 2).nextDueMilliseconds, 1000, "the next start")
@@ -280,7 +279,7 @@ extension BrokerConformance {
             try await bench.advance(.seconds(1))
             try bench.expect(try await bench.claim(other, 2).operations.count, 1, "at that instant")
         },
-        ConformanceCheck("A rate and a concurrency hold both; each is removed alone") { bench in
+        ConformanceCheck("A rate and a concurrency hold together, and each can be removed alone") { bench in
             let worker = try bench.worker()
             try await bench.enqueue(9)
             let both = [QueueLimit.concurrency(2), .rate(QueueRate(1, per: .seconds(10), burst: 3))]
@@ -308,12 +307,12 @@ extension BrokerBench {
         _ = try await broker.setLimits([.rate(rate)], by: "ann", queue: queue)
     }
 
-    /// Takes the wake-up token, if it is there.
+    /// Takes the wake-up token, waiting at most 10 ms. Returns whether the token came.
     fileprivate func isWoken() async throws -> Bool {
         try await broker.waitForWakeUp(queues: [queue], timeout: .milliseconds(10)) != nil
     }
 
-    /// Completes one and claims four in the same call.
+    /// Completes one operation and claims up to four in the same call.
     func completeAndClaim(_ operation: ClaimedOperation, _ worker: WorkerID) async throws -> Claim? {
         let completion = Completion(fence: operation.fence, id: operation.id, tracked: operation.header.tracked)
         return try await broker.complete(

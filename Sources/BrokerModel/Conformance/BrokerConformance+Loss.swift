@@ -1,10 +1,11 @@
 import Operations
 
 extension BrokerConformance {
-    /// Whole runs over an `UnreliableBroker`: the protocol's answer to lost calls and lost answers.
+    /// Complete runs over an `UnreliableBroker`, which loses calls and answers.
     static let losing: [ConformanceCheck] = (1...4).map { (seed: UInt64) in
-        ConformanceCheck("With a third of all calls or answers lost, every attempt runs exactly once (seed \(seed))") {
-            bench in
+        ConformanceCheck(
+            "Every attempt runs exactly once, even if a third of all calls or answers is lost (seed \(seed))"
+        ) { bench in
             try await runLossy(bench.broker, seed: seed, bench)
         }
     }
@@ -17,7 +18,7 @@ extension BrokerConformance {
         try bench.expect(worker.finished, Set(ids), "the finished operations")
         try bench.expect(unreliable.lossCount > 50, "many answers were lost: \(unreliable.lossCount)")
         for id in ids {
-            // Every third failed once.
+            // Every third operation fails once.
             let attempts = id.low % 3 == 0 ? 2 : 1
             try bench.expect(worker.runs[id], Array(1...attempts), "the attempts of \(id)")
             let detail = try await bench.existing(id)
@@ -29,7 +30,7 @@ extension BrokerConformance {
         try bench.expect(totals["finished"], Int64(ids.count), "the total of finished ones")
     }
 
-    /// Repeats until it hears that all are there.
+    /// Repeats each enqueue until its answer arrives.
     private static func enqueueSomehow(
         _ count: Int,
         on broker: UnreliableBroker<some Broker>,
@@ -49,7 +50,7 @@ extension BrokerConformance {
         return ids
     }
 
-    /// The answer, or nil if it was lost.
+    /// Returns the answer, or nil if it was lost.
     fileprivate static func known<Answer>(_ call: () async throws -> Answer) async throws -> Answer? {
         do {
             return try await call()
@@ -59,13 +60,14 @@ extension BrokerConformance {
     }
 }
 
-/// The smallest correct worker: what it could not say it says again, and after a claim whose answer was lost it reconciles.
+/// The smallest correct worker. Each write is repeated until its answer arrives, and a claim whose answer was lost
+/// leads to a reconciliation.
 private struct LossyWorker {
     let broker: any WorkerBroker
     let queue: String
     let id = WorkerID()
     var epoch = 0
-    /// Runs that have ended, and whether that was already sent.
+    /// Ended runs, and whether their end was already sent.
     var outbox: [Int64: (operation: ClaimedOperation, isSent: Bool)] = [:]
     var mustReconcile = false
     var runs: [OperationID: [Int]] = [:]

@@ -1,10 +1,9 @@
 import Operations
 
 extension BrokerConformance {
-    /// Who is shown as lost, and the history of those who were.
+    /// Workers that are shown as lost, and the history of lost workers.
     static let rememberingLosses: [ConformanceCheck] = [
-        ConformanceCheck("A lapsed worker is lost until it is recovered, also when a new worker comes") {
-            bench in
+        ConformanceCheck("A lapsed worker shows as lost until it is recovered, even if a new worker comes") { bench in
             let dead = try bench.worker()
             _ = try await bench.running(dead)
             try await bench.advance(.seconds(26))
@@ -18,8 +17,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.sweepAll(), SweepReply(recovered: 1), "the sweep")
             try bench.expect(try await bench.lapsed(), [], "the lost ones after it")
         },
-        ConformanceCheck("After an outage no worker is lost before another lease has passed, once one has come back") {
-            bench in
+        ConformanceCheck("After an outage, once one worker has come back, none is lost for another lease") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             try await bench.advance(.seconds(60))
             let new = try bench.worker()
@@ -29,8 +27,7 @@ extension BrokerConformance {
             try await bench.pass(16, beating: new)
             try bench.expect(try await bench.lapsed(), Set([worker, other]), "the lost ones a lease later")
         },
-        ConformanceCheck("In a short outage, too, no worker is lost whose lease lapses while the others come back") {
-            bench in
+        ConformanceCheck("In a short outage a lease that lapses while others come back makes no worker lost") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             try await bench.advance(.seconds(4))
             try bench.beat(other)
@@ -41,7 +38,7 @@ extension BrokerConformance {
             try await bench.pass(11, beating: other)
             try bench.expect(try await bench.lapsed(), [worker], "the lost ones a lease later")
         },
-        ConformanceCheck("The history says of a lost worker what it was and what became of its operations") { bench in
+        ConformanceCheck("The history describes a lost worker and the outcome of its operations") { bench in
             let (worker, other) = (WorkerID(), try bench.worker())
             try bench.beat(worker, info: Array("about it".utf8))
             let started = try await bench.snapshot().time
@@ -61,9 +58,7 @@ extension BrokerConformance {
             )
             try bench.expect([lost.handedBack, lost.dead, lost.cancelled], [3, 0, 1], "handed back, dead, cancelled")
         },
-        ConformanceCheck(
-            "An operation says from which workers it came back, when and why; so do the event and the history"
-        ) {
+        ConformanceCheck("Operation, event and history show from which worker it was recovered, when and why") {
             bench in
             let (frozen, dead, other) = (WorkerID(), WorkerID(), try bench.worker())
             var info = WorkerInfo(
@@ -111,8 +106,8 @@ extension BrokerConformance {
             let history = try await bench.broker.lostWorkers(queue: bench.queue, limit: 9)
             try bench.expect(history.map(\.operations), [[first.id], [first.id]], "the operations, in the history")
         },
-        ConformanceCheck("An operation keeps its last ten recoveries, and a history the first twenty operations") {
-            bench in
+        ConformanceCheck("An operation keeps its last ten recoveries; the history keeps a worker's first 20 operations")
+        { bench in
             let other = try bench.worker()
             let id = try await bench.enqueue()[0]
             var workers: [WorkerID] = []
@@ -120,7 +115,7 @@ extension BrokerConformance {
                 workers.append(try bench.worker())
                 let claimed = try await bench.claimAfterLoss(workers[workers.count - 1])
                 try bench.expect(claimed.id, id, "the same one")
-                // A snooze counts deliveries anew, so that it is not lost too often.
+                // A snooze restarts the count of deliveries, so the operation is not lost too often.
                 if workers.count % 2 == 0 {
                     _ = try await bench.fail(claimed, workers[workers.count - 1], .snoozed(milliseconds: 1, reason: ""))
                     try await bench.advance(.milliseconds(1))
@@ -143,7 +138,7 @@ extension BrokerConformance {
             )
             _ = other
         },
-        ConformanceCheck("The history counts operations that were lost too often, and adds up parts") {
+        ConformanceCheck("The history counts operations that were lost too often, and adds up several sweeps") {
             bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             _ = try await bench.running(worker)
@@ -160,7 +155,7 @@ extension BrokerConformance {
             let lost = try bench.only(try await bench.broker.lostWorkers(queue: bench.queue, limit: 9))
             try bench.expect([lost.handedBack, lost.dead, lost.cancelled], [252, 1, 0], "what became of them")
         },
-        ConformanceCheck("An abandoned worker is in the history, a retired one is not") { bench in
+        ConformanceCheck("The history has abandoned workers, but not retired ones") { bench in
             let (abandoned, retired) = (try bench.worker(), try bench.worker())
             _ = try await bench.running(abandoned)
             _ = try await bench.broker.abandon(worker: abandoned, queue: bench.queue)
@@ -170,7 +165,7 @@ extension BrokerConformance {
             try bench.expect(lost.worker, abandoned.description, "the worker")
             try bench.expect(lost.handedBack, 1, "handed back")
         },
-        ConformanceCheck("The history has the newest thousand, for a day, the newest first") { bench in
+        ConformanceCheck("The history keeps the newest 1,000 lost workers for a day, the newest first") { bench in
             let keeper = try bench.worker()
             var lost: [WorkerID] = []
             func lose() async throws {
@@ -195,7 +190,7 @@ extension BrokerConformance {
             try await lose()
             try bench.expect(try await history(9), Array(lost.prefix(1)), "after another loss")
         },
-        ConformanceCheck("What a lost worker said about itself is kept up to 8 KiB") { bench in
+        ConformanceCheck("The history keeps the info of a lost worker up to 8 KiB") { bench in
             for (bytes, kept) in [(8192, 8192), (8193, 0)] {
                 let worker = WorkerID()
                 try bench.beat(worker, info: [UInt8](repeating: UInt8(ascii: "x"), count: bytes))
@@ -209,7 +204,7 @@ extension BrokerConformance {
 }
 
 extension BrokerBench {
-    /// Those that user interfaces show as lost.
+    /// Workers that user interfaces show as lost.
     fileprivate func lapsed() async throws -> Set<WorkerID> {
         let snapshot = try await snapshot()
         return Set(

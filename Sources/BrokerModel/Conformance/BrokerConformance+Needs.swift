@@ -5,9 +5,7 @@ extension BrokerConformance {
     static let dependencies: [ConformanceCheck] = succeeding + failing + goingOn + steeringDependents
 
     private static let succeeding: [ConformanceCheck] = [
-        ConformanceCheck(
-            "It is blocked until all that it depends on have finished; then it is claimed with the last completion"
-        ) {
+        ConformanceCheck("A dependent is blocked until all dependencies finish; the last completion can claim it") {
             bench in
             let worker = try bench.worker()
             let before = try await bench.enqueue(2)
@@ -24,7 +22,8 @@ extension BrokerConformance {
             try bench.expect(links.needs.map(\.isMet), [true, true], "both are met")
             try bench.expect(try await bench.existing(before[0]).links.dependents, [last], "what depends on the first")
         },
-        ConformanceCheck("It may depend on what runs, on one of the same call, and on what has finished") { bench in
+        ConformanceCheck("An operation may depend on running and finished ones, and on ones of the same call") {
+            bench in
             let worker = try bench.worker()
             let done = try await bench.running(worker)
             _ = try await bench.complete(done, worker)
@@ -40,7 +39,8 @@ extension BrokerConformance {
             let ready = try await bench.dependent(on: [Dependency(done.id), Dependency(running.id)])
             try await bench.expectState(ready, .ready)
         },
-        ConformanceCheck("With an unknown dependency it is not enqueued, and the answer names that one") { bench in
+        ConformanceCheck("An operation with an unknown dependency is not enqueued, and the answer names that one") {
+            bench in
             let unknown = OperationID()
             let known = try await bench.enqueue()[0]
             let untracked = try await bench.enqueue(tracked: false)[0]
@@ -56,9 +56,7 @@ extension BrokerConformance {
                 "nothing depends on the known one"
             )
         },
-        ConformanceCheck(
-            "It reads how its dependencies ended, and their results, short and long ones, also once those are removed"
-        ) {
+        ConformanceCheck("A dependent reads ends and results of its dependencies; short results outlive a removal") {
             bench in
             let worker = try bench.worker()
             let short = try await bench.running(worker)
@@ -79,7 +77,7 @@ extension BrokerConformance {
             let kept = try await bench.broker.inputs(of: last, queue: bench.queue)
             try bench.expect(kept.map(\.result), [Array("17".utf8), nil, nil, nil], "what is kept")
         },
-        ConformanceCheck("A delay counts from the enqueue, and a deadline also while it is blocked") { bench in
+        ConformanceCheck("The delay and the deadline of a blocked operation count from its enqueue") { bench in
             let worker = try bench.worker()
             let first = try await bench.enqueue()[0]
             let later = try await bench.dependent(on: [Dependency(first)], delay: 4000)
@@ -96,9 +94,7 @@ extension BrokerConformance {
     ]
 
     private static let failing: [ConformanceCheck] = [
-        ConformanceCheck(
-            "When one does not finish, the policy decides: cancel, run or hold; a cancel goes on along the graph"
-        ) {
+        ConformanceCheck("If a dependency fails, the policy cancels, runs or holds; a cancel spreads to dependents") {
             bench in
             let worker = try bench.worker()
             let first = try await bench.running(worker)
@@ -116,7 +112,8 @@ extension BrokerConformance {
             try bench.expect(trace?.reason, "needs \(first.id), which is dead", "why")
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), [runs, after], "what runs")
         },
-        ConformanceCheck("What depends on one that has ended already is cancelled, held or ready at once") { bench in
+        ConformanceCheck("A dependent on an operation that already failed is cancelled, held or ready at once") {
+            bench in
             let worker = try bench.worker()
             let dead = try await bench.running(worker)
             _ = try await bench.fail(dead, worker, .dead)
@@ -127,8 +124,7 @@ extension BrokerConformance {
             )
             try await bench.expectState(try await bench.dependent(on: [Dependency(dead.id, onFailure: .run)]), .ready)
         },
-        ConformanceCheck("A cancel, an expiry, a removal and a purge of a dependency are ends that are no success") {
-            bench in
+        ConformanceCheck("A cancelled, expired, removed or purged dependency counts as failed") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(2) + bench.enqueue(expires: 1000)
             let dependents = try await bench.dependents(of: ids)
@@ -147,9 +143,8 @@ extension BrokerConformance {
             _ = try await bench.broker.purge(bench.queue, by: "ann", from: nil)
             try bench.expect(try await bench.detail(waits) == nil, true, "it is purged as well")
         },
-        ConformanceCheck(
-            "A cancel of the whole queue ends what is blocked; what depends on it from then on is cancelled"
-        ) { bench in
+        ConformanceCheck("A cancel of the whole queue ends blocked operations and cancels later dependents on them") {
+            bench in
             let first = try await bench.enqueue()[0]
             let second = try await bench.dependent(on: [Dependency(first, onFailure: .run)])
             _ = try await bench.broker.cancelQueue(bench.queue, request: CancelRequest(reason: "", by: "ann"))
@@ -162,9 +157,7 @@ extension BrokerConformance {
     ]
 
     private static let goingOn: [ConformanceCheck] = [
-        ConformanceCheck(
-            "Of many dependents fifty hear of the end at once, and sweeps tell the others, as often as it takes"
-        ) { bench in
+        ConformanceCheck("An end notifies 50 dependents at once, and sweeps notify all others") { bench in
             let worker = try bench.worker()
             let first = try await bench.enqueue()[0]
             let count = 170
@@ -190,7 +183,7 @@ extension BrokerConformance {
             try bench.expect(claimed, dependents.sorted(), "each once, in the order of their ids")
             try bench.expect(try bench.beat(worker).sweepDue, false, "nothing is left to sweep")
         },
-        ConformanceCheck("What dependents have not heard of an end is void once that one is tried again") { bench in
+        ConformanceCheck("A retry voids an end of which dependents were not notified yet") { bench in
             let worker = try bench.worker()
             let first = try await bench.running(worker)
             var dependents: [OperationID] = []
@@ -204,9 +197,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.retry(dependents.min() ?? first.id), .done, "a retry of a cancelled one")
             try bench.expect(try await bench.snapshot().counts[.ready], 11, "which waits for nothing")
         },
-        ConformanceCheck(
-            "A retry of a dependency: what was held goes on when it finishes; a cancelled one waits again if it is tried again"
-        ) {
+        ConformanceCheck("After a retry of a dependency, held dependents and retried ones wait until it finishes") {
             bench in
             let worker = try bench.worker()
             let first = try await bench.running(worker)
@@ -221,7 +212,7 @@ extension BrokerConformance {
             let next = try await bench.completeThenClaim(again, worker, capacity: 9)
             try bench.expect(Set(next.map(\.id)), [held, cancelled], "both go on")
         },
-        ConformanceCheck("What may run after a failure still hears that its dependency finished in the end") { bench in
+        ConformanceCheck("A dependent that may run after a failure is still notified of a later finish") { bench in
             let worker = try bench.worker()
             let first = try await bench.running(worker)
             let other = try await bench.running(worker)
@@ -243,7 +234,7 @@ extension BrokerConformance {
     ]
 
     private static let steeringDependents: [ConformanceCheck] = [
-        ConformanceCheck("A release: it needs the others no more, whatever becomes of them") { bench in
+        ConformanceCheck("A released operation no longer depends on others, whatever happens to them") { bench in
             let worker = try bench.worker()
             let first = try await bench.running(worker)
             let second = try await bench.dependent(on: [Dependency(first.id)])
@@ -254,7 +245,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.claimOne(worker).id, second, "it runs")
             try bench.expect(try await bench.existing(second).links.needCount, 0, "what it depends on")
         },
-        ConformanceCheck("With a unique key it waits for both: its turn, and what it depends on") { bench in
+        ConformanceCheck("An operation with a unique key waits for both its turn and its dependencies") { bench in
             let worker = try bench.worker()
             let first = try await bench.running(worker)
             let holder = try await bench.dependent(on: [], unique: "key")
@@ -267,7 +258,8 @@ extension BrokerConformance {
             let next = try await bench.completeThenClaim(first, worker)
             try bench.expect(next.map(\.id), [both], "when the other one has ended, too")
         },
-        ConformanceCheck("What is cancelled at once because of a dependency takes the unique key of none") { bench in
+        ConformanceCheck("An operation that a dependency cancels at once replaces no holder of its unique key") {
+            bench in
             let worker = try bench.worker()
             let dead = try await bench.running(worker)
             _ = try await bench.fail(dead, worker, .dead)
@@ -311,7 +303,7 @@ extension BrokerBench {
         return operation.id
     }
 
-    /// One for each, which is cancelled if that one does not finish.
+    /// Enqueues one dependent for each operation. A dependent is cancelled if its dependency does not finish.
     fileprivate func dependents(of ids: [OperationID]) async throws -> [OperationID] {
         var dependents: [OperationID] = []
         for id in ids { dependents.append(try await dependent(on: [Dependency(id)])) }

@@ -2,7 +2,7 @@ import Operations
 
 extension BrokerConformance {
     static let operating: [ConformanceCheck] = [
-        ConformanceCheck("An operator's retry gives dead, cancelled and expired ones fresh attempts; errors stay") {
+        ConformanceCheck("A retry gives dead, cancelled and expired operations fresh attempts and keeps errors") {
             bench in
             let worker = try bench.worker()
             let dead = try await bench.running(worker)
@@ -26,7 +26,8 @@ extension BrokerConformance {
             try bench.expect(try await bench.existing(cancelled[0]).cancel, nil, "the trace of the old cancel")
             try bench.expect(try await bench.snapshot().totals["enqueued"], 3, "the total of enqueued ones")
         },
-        ConformanceCheck("A retry makes scheduled and retrying ones ready at once, with their attempts") { bench in
+        ConformanceCheck("A retry makes scheduled and retrying operations ready at once, with their attempts") {
+            bench in
             let worker = try bench.worker()
             let retrying = try await bench.running(worker)
             _ = try await bench.fail(retrying, worker, .retry(afterMilliseconds: 60_000))
@@ -42,7 +43,8 @@ extension BrokerConformance {
             try bench.expect(again.operations.map(\.attempt), [2, 1], "the attempts")
             try bench.expect(again.nextDueMilliseconds, nil, "the next due time")
         },
-        ConformanceCheck("A retry of finished, running and ready ones is refused; of unknown ones unknown") { bench in
+        ConformanceCheck("A retry is refused for finished, running and ready operations, and reports unknown ids") {
+            bench in
             let worker = try bench.worker()
             let finished = try await bench.running(worker)
             _ = try await bench.complete(finished, worker)
@@ -55,8 +57,8 @@ extension BrokerConformance {
                 "the outcomes"
             )
         },
-        ConformanceCheck("A cancelled and retried operation runs once, although its old reference is left in its lane")
-        { bench in
+        ConformanceCheck("A cancelled and retried operation runs once, although its lane has a stale reference") {
+            bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(2)
             for _ in 1...3 {
@@ -70,8 +72,7 @@ extension BrokerConformance {
                 "claimed operations"
             )
         },
-        ConformanceCheck("A removed operation is gone with all that was stored; a running one is not removed") {
-            bench in
+        ConformanceCheck("A removal erases an operation and all that is stored for it, unless it is running") { bench in
             let worker = try bench.worker()
             let finished = try await bench.running(worker)
             _ = try await bench.report(finished, worker, .log(line: Array("x".utf8)))
@@ -91,13 +92,13 @@ extension BrokerConformance {
             try await bench.advance(.seconds(2))
             try bench.expect(try await bench.claim(worker, 9).operations.count, 0, "claimed operations")
         },
-        ConformanceCheck("An id that is given twice is removed once") { bench in
+        ConformanceCheck("An id that is named twice is removed once") { bench in
             let ids = try await bench.enqueue(2)
             let outcomes = try await bench.broker.remove([ids[0], ids[1], ids[0]], by: "tester", queue: bench.queue)
             try bench.expect(outcomes, [.done, .done, .unknown], "the outcomes")
             try bench.expect(try await bench.snapshot().totals["removed"], 2, "the number of removed ones")
         },
-        ConformanceCheck("A removed id that is enqueued anew is a new operation, which runs once") { bench in
+        ConformanceCheck("A removed id can be enqueued anew as a new operation, which runs once") { bench in
             let worker = try bench.worker()
             let first = try await bench.running(worker)
             _ = try await bench.fail(first, worker, .retry(afterMilliseconds: 0))
@@ -112,10 +113,10 @@ extension BrokerConformance {
         },
     ]
 
-    /// Ends, counted and kept.
+    /// Ended operations: totals and retention.
     static let ending: [ConformanceCheck] =
         [
-            ConformanceCheck("Counters agree: all that was enqueued waits, runs, has ended or was removed") { bench in
+            ConformanceCheck("Totals agree: every enqueued operation waits, runs, has ended or was removed") { bench in
                 let worker = try bench.worker()
                 try await bench.enqueue(12)
                 try await bench.enqueue(6, tracked: false, priority: .high)
@@ -146,7 +147,9 @@ extension BrokerConformance {
                 try bench.expect(snapshot.totals["started"], 10, "the total of starts")
                 try bench.expect(snapshot.counts[.executing], snapshot.executing.count, "executing")
             },
-            ConformanceCheck("Ended operations are kept for their time, and go when others end after it") { bench in
+            ConformanceCheck(
+                "Ended operations are kept for their retention time, and are removed when others end later"
+            ) { bench in
                 let worker = try bench.worker()
                 let old = try await bench.running(worker)
                 _ = try await bench.complete(old, worker)
@@ -159,9 +162,8 @@ extension BrokerConformance {
                 try await bench.expectState(old.id, nil)
                 try bench.expect(try await bench.snapshot().totals["finished"], 3, "the total of finished ones")
             },
-            ConformanceCheck(
-                "No more ended ones are kept than their number, but none younger than 10 s goes, nor one that is awaited"
-            ) { bench in
+            ConformanceCheck("The retention count removes no operation that ended under 10 s ago or is awaited") {
+                bench in
                 let kept = Defaults.retention[.cancelled]?.count ?? 0
                 let first = try await bench.cancelledBatch(500)
                 for _ in 0..<kept / 500 { try await bench.cancelledBatch(500) }
@@ -174,13 +176,13 @@ extension BrokerConformance {
                 for id in [first[0], young[0], young[499]] { try await bench.expectState(id, .cancelled) }
                 try await bench.expectState(first[499], nil)
             },
-            ConformanceCheck("Many that are waited for do not hold up retention, however few end") { bench in
+            ConformanceCheck("Many awaited operations do not block retention, even if few operations end") { bench in
                 let day = Defaults.retention[.cancelled]?.ageMilliseconds ?? 0
                 var awaited: [OperationID] = []
                 for _ in 1...6 { awaited += try await bench.cancelledBatch(500) }
                 let others = try await bench.cancelledBatch(30)
                 try await bench.advance(.milliseconds(day + 1))
-                // One each two seconds: a minute is over long before all of them were passed over.
+                // One operation ends every 2 s, so a minute passes long before all awaited ones were skipped.
                 for _ in 1...60 {
                     _ = try await bench.broker.awaitEnd(of: awaited, queue: bench.queue, timeout: .zero)
                     try await bench.cancelledBatch(1)
@@ -189,7 +191,7 @@ extension BrokerConformance {
                 for id in others { try await bench.expectState(id, nil) }
                 for id in [awaited[0], awaited[2999]] { try await bench.expectState(id, .cancelled) }
             },
-            ConformanceCheck("Somebody who waits for many that have ended keeps these, and nothing else") { bench in
+            ConformanceCheck("A client that awaits many ended operations keeps them, and no others") { bench in
                 let day = Defaults.retention[.cancelled]?.ageMilliseconds ?? 0
                 let awaited = try await bench.cancelledBatch(500)
                 let others = try await bench.cancelledBatch(300)
@@ -199,7 +201,7 @@ extension BrokerConformance {
                 try bench.expect(try await bench.snapshot().counts[.cancelled], 750, "kept beside those that are new")
                 for id in [awaited[0], awaited[499]] { try await bench.expectState(id, .cancelled) }
                 for id in [others[0], others[299]] { try await bench.expectState(id, nil) }
-                // Nobody has asked for a minute, although somebody waits for another one.
+                // For a minute no client has waited for the old operations, although one waits for another operation.
                 try await bench.advance(.seconds(61))
                 let young = try await bench.cancelledBatch(1)
                 _ = try await bench.broker.awaitEnd(of: young, queue: bench.queue, timeout: .zero)
@@ -208,7 +210,8 @@ extension BrokerConformance {
             },
         ]
         + TerminalEnd.allCases.map { end in
-            ConformanceCheck("A \(end.rawValue) operation stays so, whatever its worker writes afterwards") { bench in
+            ConformanceCheck("A \(end.rawValue) operation does not change, whatever its worker writes afterwards") {
+                bench in
                 let worker = try bench.worker()
                 let claimed = try await bench.running(worker)
                 try await end.reach(claimed, worker, bench)

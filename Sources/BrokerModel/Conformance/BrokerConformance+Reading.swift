@@ -2,7 +2,8 @@ import Operations
 
 extension BrokerConformance {
     static let reading: [ConformanceCheck] = [
-        ConformanceCheck("Progress, checkpoint and log are stored while the operation runs, and stay") { bench in
+        ConformanceCheck("Progress, checkpoint and log are stored while an operation runs, and stay after its end") {
+            bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             for content in [
@@ -28,7 +29,7 @@ extension BrokerConformance {
             try bench.expect(log.lines.first?.at, told, "when the line was stored")
             try bench.expect(log.first, 1, "the number of the first line")
         },
-        ConformanceCheck("The log keeps its last thousand lines, and their numbers") { bench in
+        ConformanceCheck("The log keeps its last 1,000 lines and their numbers") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             for part in 0..<3 {
@@ -47,7 +48,7 @@ extension BrokerConformance {
             let newest = try await bench.broker.log(claimed.id, queue: bench.queue, from: 1499, limit: 9)
             try bench.expect(newest.lines.map(\.text), [Array("1499".utf8)], "the newest line")
         },
-        ConformanceCheck("A repeated report stores its log lines once, and is answered as the first was") { bench in
+        ConformanceCheck("A repeated report stores its log lines once and gets the same answer") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             let line = Report(fence: claimed.fence, id: claimed.id, content: .log(line: Array("once".utf8)))
@@ -60,7 +61,7 @@ extension BrokerConformance {
             let log = try await bench.broker.log(claimed.id, queue: bench.queue, from: 0, limit: 9)
             try bench.expect(log.lines.count, 2, "stored lines")
         },
-        ConformanceCheck("Reports of untracked operations are taken while they run, and kept nowhere") { bench in
+        ConformanceCheck("Reports of running untracked operations are accepted and not stored") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker, tracked: false)
             let taken = try await bench.report(claimed, worker, .progress(fraction: 0.5, message: ""))
@@ -68,7 +69,7 @@ extension BrokerConformance {
             _ = try await bench.complete(claimed, worker)
             try await bench.expectState(claimed.id, nil)
         },
-        ConformanceCheck("A snapshot says what waits, for how long, what runs and who works") { bench in
+        ConformanceCheck("A snapshot shows waiting and running operations, the longest wait and the workers") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             try await bench.enqueue(2, priority: .low)
@@ -86,7 +87,7 @@ extension BrokerConformance {
             try bench.expect(snapshot.executing.first?.name, "check", "the name of what runs")
             try bench.expect(snapshot.executing.first?.startedAt, snapshot.time - 3000, "its start")
         },
-        ConformanceCheck("Pages list a state's operations, each once, the next to run or the newest end first") {
+        ConformanceCheck("Pages list each operation of a state once: the next to run or the newest end first") {
             bench in
             let worker = try bench.worker()
             let low = try await bench.enqueue(3, priority: .low)
@@ -103,7 +104,8 @@ extension BrokerConformance {
             }
             try bench.expect(try await bench.list(.finished, limit: 1), [low[1], low[0]], "finished ones")
         },
-        ConformanceCheck("The backlog of a ready operation is what is ahead in its lane and in higher lanes") { bench in
+        ConformanceCheck("The backlog of a ready operation counts those ahead in its lane and in higher lanes") {
+            bench in
             let worker = try bench.worker()
             let aside = try await bench.setAside(2, worker)
             let normal = try await bench.enqueue(3)
@@ -146,7 +148,7 @@ extension BrokerConformance {
             try await bench.enqueue()
             try bench.expect(try await bench.broker.queues(), [bench.queue], "the queues")
         },
-        ConformanceCheck("A page leaves out what does not have the sought text, and counts it; all are found once") {
+        ConformanceCheck("A search finds each operation with the sought text once, and counts those left out") {
             bench in
             let texts = (0..<1100).map { $0 % 5 == 0 ? "wanted \($0)" : "other" } + ["an \\ escape", "wanted"]
             let new = texts.map { NewOperation(envelope: BrokerBench.envelope($0)) }
@@ -179,7 +181,7 @@ extension BrokerConformance {
 }
 
 extension BrokerBench {
-    /// All ids of a state's place, page by page.
+    /// Returns all ids in a state, page by page.
     func list(_ state: OperationState, limit: Int) async throws -> [OperationID] {
         var ids: [OperationID] = []
         var cursor: String?

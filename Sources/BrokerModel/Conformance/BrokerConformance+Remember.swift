@@ -1,10 +1,9 @@
 import Operations
 
-/// Results of effects that an operation has once.
+/// Results of effects that an operation runs only once.
 extension BrokerConformance {
     static let remembering: [ConformanceCheck] = [
-        ConformanceCheck("The first result of a label is stored and stays, through attempts, deliveries and a retry") {
-            bench in
+        ConformanceCheck("The first result of a label stays through attempts, deliveries and a retry") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             var claimed = try await bench.running(worker)
             try bench.expect(try await bench.remember(claimed, worker, "charge", "1"), .stored, "the first")
@@ -23,7 +22,7 @@ extension BrokerConformance {
             let stored = try await bench.existing(claimed.id).stored.once
             try bench.expect(stored, ["charge": Array("1".utf8), "mail": Array("4".utf8)], "the results")
         },
-        ConformanceCheck("A result under a stale fence, of another worker or of an untracked operation is refused") {
+        ConformanceCheck("A result with a stale fence, of another worker or of an untracked operation is refused") {
             bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let claimed = try await bench.running(worker)
@@ -37,7 +36,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.remember(claimed, worker, "a", "1"), .stale, "of a lost run")
             try bench.expect(try await bench.existing(claimed.id).stored.once, [:], "the results")
         },
-        ConformanceCheck("Results have at most 64 labels and 64 KiB with their labels") { bench in
+        ConformanceCheck("Results of effects have at most 64 labels and, with their labels, 64 KiB") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             for number in 1...64 {
@@ -59,7 +58,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.remember(large, worker, "a", text), .stored, "as many as may be")
             try bench.expect(try await bench.remember(large, worker, "b", ""), .tooManyBytes, "one more")
         },
-        ConformanceCheck("Results go with their operation") { bench in
+        ConformanceCheck("Results of effects are removed with their operation") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             _ = try await bench.remember(claimed, worker, "charge", "1")

@@ -1,14 +1,11 @@
 import Operations
 
-// Operations that depend on those of other queues.
+// Operations that depend on operations of other queues.
 extension BrokerConformance {
     static let remoteDependencies: [ConformanceCheck] = hearing + retrying + asking
 
     private static let hearing: [ConformanceCheck] = [
-        ConformanceCheck(
-            "What depends on one in another queue is blocked until a relay has carried its end; the result comes with it"
-        ) {
-            bench in
+        ConformanceCheck("A dependent on another queue is blocked until the end and its result are relayed") { bench in
             let pair = try RemotePair(bench)
             let first = try await pair.running()
             let last = try await pair.dependent(on: first.id)
@@ -32,10 +29,7 @@ extension BrokerConformance {
             )
             try bench.expect(inputs.map(\.result), [Array("17".utf8)], "the result")
         },
-        ConformanceCheck(
-            "What has ended before the enqueue counts at once, by its policy; its result is read where it stands"
-        ) {
-            bench in
+        ConformanceCheck("A remote dependency that ended before the enqueue counts at once, by its policy") { bench in
             let pair = try RemotePair(bench)
             let (done, dead) = (try await pair.running(), try await pair.running())
             _ = try await pair.there.complete(done, pair.worker, result: "17")
@@ -48,15 +42,14 @@ extension BrokerConformance {
             try await bench.expectState(try await pair.dependent(on: dead.id, .run), .ready)
             try await bench.expectState(try await pair.dependent(on: dead.id, .hold), .blocked)
         },
-        ConformanceCheck("One that is unknown there is unknown to the enqueue, which stores nothing") { bench in
+        ConformanceCheck("An enqueue with an unknown remote dependency stores nothing") { bench in
             let pair = try RemotePair(bench)
             let unknown = OperationID()
             let (operation, outcome) = try await pair.enqueue(after: unknown)
             try bench.expect(outcome, .unknownDependency(unknown), "the outcome")
             try bench.expect(try await bench.detail(operation) == nil, true, "nothing is stored")
         },
-        ConformanceCheck("A failure is carried as well, and goes on along the graph; the reason names the queue") {
-            bench in
+        ConformanceCheck("A failure is relayed and spreads to dependents; the reason names the queue") { bench in
             let pair = try RemotePair(bench)
             let first = try await pair.running()
             let last = try await pair.dependent(on: first.id)
@@ -68,7 +61,7 @@ extension BrokerConformance {
             let reason = try await bench.existing(last).cancel?.reason
             try bench.expect(reason, "needs \(pair.other)/\(first.id), which is dead", "why")
         },
-        ConformanceCheck("An end that comes before the operation that waits for it is not forgotten") { bench in
+        ConformanceCheck("An end that is relayed before its dependent is enqueued is not lost") { bench in
             let pair = try RemotePair(bench)
             let first = try await pair.running()
             let said = try await bench.broker.link([first.id], in: pair.other, from: bench.queue)
@@ -77,8 +70,7 @@ extension BrokerConformance {
             let last = try await pair.enqueue(after: first.id, said: said).id
             try await bench.expectState(last, .ready)
         },
-        ConformanceCheck("A removal before its end is carried; one relay at a time carries what a queue has to hear") {
-            bench in
+        ConformanceCheck("A removal of a waiting dependency is relayed, by one relay at a time") { bench in
             let pair = try RemotePair(bench)
             let first = try await pair.there.enqueue()[0]
             let last = try await pair.dependent(on: first)
@@ -95,7 +87,7 @@ extension BrokerConformance {
     ]
 
     private static let retrying: [ConformanceCheck] = [
-        ConformanceCheck("A retry takes back an end that was not carried; a message that is late changes nothing") {
+        ConformanceCheck("A retry takes back an end that was not relayed, and a late message changes nothing") {
             bench in
             let pair = try RemotePair(bench)
             let first = try await pair.running()
@@ -113,10 +105,7 @@ extension BrokerConformance {
             for end in late?.ends ?? [] { try await bench.broker.resolve([end], of: pair.other, queue: bench.queue) }
             try await bench.expectState(last, .ready)
         },
-        ConformanceCheck(
-            "What one failure has cancelled and a person tries again waits for the next end, not for the same one"
-        ) {
-            bench in
+        ConformanceCheck("A retried dependent waits for the next end, not for the failure that cancelled it") { bench in
             let pair = try RemotePair(bench)
             let first = try await pair.running()
             let last = try await pair.dependent(on: first.id)
@@ -139,8 +128,7 @@ extension BrokerConformance {
     ]
 
     private static let asking: [ConformanceCheck] = [
-        ConformanceCheck("An end whose message is lost is asked for: after 10 s, a minute, then each 5 minutes") {
-            bench in
+        ConformanceCheck("A lost end is asked for after 10 s, after a minute, then every 5 minutes") { bench in
             let pair = try RemotePair(bench)
             let here = try bench.worker()
             let first = try await pair.running()
@@ -164,7 +152,7 @@ extension BrokerConformance {
             let inputs = try await bench.broker.inputs(of: last, queue: bench.queue)
             try bench.expect(inputs.map(\.result), [Array("17".utf8)], "the result")
         },
-        ConformanceCheck("What one enqueue learns of an end, others that wait for it hear as well") { bench in
+        ConformanceCheck("An end that one enqueue learns is reported to all other dependents") { bench in
             let pair = try RemotePair(bench)
             let first = try await pair.running()
             let last = try await pair.dependent(on: first.id)
@@ -175,7 +163,7 @@ extension BrokerConformance {
             try await bench.expectState(try await pair.dependent(on: first.id), .ready)
             try await bench.expectState(last, .ready)
         },
-        ConformanceCheck("An id of another queue that is used again is a new operation: its end counts") { bench in
+        ConformanceCheck("A reused id of another queue is a new operation, whose end counts") { bench in
             let pair = try RemotePair(bench)
             let first = try await pair.running()
             let before = try await pair.dependent(on: first.id)
@@ -196,7 +184,7 @@ extension BrokerConformance {
             let inputs = try await bench.broker.inputs(of: next, queue: bench.queue)
             try bench.expect(inputs.map(\.result), [Array("2".utf8)], "the result is that of the new one")
         },
-        ConformanceCheck("What its queue has not known for 10 minutes counts as removed") { bench in
+        ConformanceCheck("A remote dependency that is unknown for 10 minutes counts as removed") { bench in
             let pair = try RemotePair(bench)
             let first = try await pair.running()
             let last = try await pair.dependent(on: first.id)
@@ -209,7 +197,7 @@ extension BrokerConformance {
             try await bench.broker.resolve([unknown], of: pair.other, queue: bench.queue)
             try await bench.expectState(last, .cancelled)
         },
-        ConformanceCheck("What was known again in between is not removed") { bench in
+        ConformanceCheck("A remote dependency that was known again in between does not count as removed") { bench in
             let pair = try RemotePair(bench)
             let first = try await pair.running()
             let last = try await pair.dependent(on: first.id)
@@ -221,7 +209,7 @@ extension BrokerConformance {
             try await bench.broker.resolve([unknown], of: pair.other, queue: bench.queue)
             try await bench.expectState(last, .blocked)
         },
-        ConformanceCheck("What nothing depends on any more is forgotten, and is asked for no more") { bench in
+        ConformanceCheck("A remote operation without dependents is forgotten and no longer asked for") { bench in
             let pair = try RemotePair(bench)
             let first = try await pair.running()
             let last = try await pair.dependent(on: first.id)
@@ -231,7 +219,7 @@ extension BrokerConformance {
             try await bench.advance(.seconds(7200))
             try bench.expect(try bench.beat(try bench.worker()).sweepDue, false, "nothing to look at")
         },
-        ConformanceCheck("Of many dependents some hear with the message, the others by sweeps") { bench in
+        ConformanceCheck("A relayed end notifies 100 dependents at once, and sweeps notify the rest") { bench in
             let pair = try RemotePair(bench)
             let here = try bench.worker()
             let first = try await pair.running()
@@ -256,11 +244,11 @@ extension BrokerConformance {
     ]
 }
 
-/// The bench's queue, and another one on which it depends.
+/// The bench's queue, and another queue with its dependencies.
 private struct RemotePair {
     let bench: BrokerBench
     let other = BrokerBench.otherQueue
-    /// In the other queue.
+    /// A worker of the other queue.
     let worker: WorkerID
     let there: BrokerBench
 
@@ -270,10 +258,12 @@ private struct RemotePair {
         worker = try there.worker()
     }
 
-    /// One that runs in the other queue.
+    /// Enqueues an operation in the other queue and claims it there.
     func running() async throws -> ClaimedOperation { try await there.running(worker) }
 
-    /// - Parameter said: what the other queue has said before; nil = it is asked now.
+    /// Enqueues an operation that depends on one in the other queue.
+    ///
+    /// - Parameter said: an earlier answer of the other queue; nil = the queue is asked now.
     func enqueue(
         after id: OperationID,
         _ policy: DependencyFailurePolicy = .cancel,
@@ -296,7 +286,7 @@ private struct RemotePair {
         return dependent
     }
 
-    /// Carries what the other queue has to say.
+    /// Relays the ends of the other queue.
     func carry() async throws {
         while let relay = try await bench.broker.relay(queue: other) {
             try bench.expect(relay.queue, bench.queue, "where it goes")
@@ -305,7 +295,7 @@ private struct RemotePair {
         }
     }
 
-    /// Asks the other queue for what it is time to.
+    /// Asks the other queue about the dependencies that are due to be asked for.
     func answer() async throws {
         let names = try await bench.broker.ask(queue: bench.queue).names
         let said = try await bench.broker.link(names.map(\.id), in: other, from: bench.queue)

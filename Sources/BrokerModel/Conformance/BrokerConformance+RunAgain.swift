@@ -1,9 +1,9 @@
 import Operations
 
-/// Operations whose bodies ask to be run again: later, or behind the others.
+/// Operations whose bodies ask to run again: later, or behind the others.
 extension BrokerConformance {
     static let runningAgain: [ConformanceCheck] = [
-        ConformanceCheck("A snoozed operation is scheduled, uses no attempt, has no error, and runs when due") {
+        ConformanceCheck("A snoozed operation is scheduled without a used attempt or an error, and runs when due") {
             bench in
             for tracked in [true, false] {
                 let worker = try bench.worker()
@@ -29,7 +29,8 @@ extension BrokerConformance {
                 try bench.expect(try await bench.complete(last, worker), .done(.finished), "its end")
             }
         },
-        ConformanceCheck("A snooze keeps checkpoint and failed attempts, and lost workers are counted anew") { bench in
+        ConformanceCheck("A snooze keeps checkpoint and failed attempts, and restarts the count of deliveries") {
+            bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             var claimed = try await bench.running(worker)
             _ = try await bench.fail(claimed, worker, .retry(afterMilliseconds: 0))
@@ -47,7 +48,7 @@ extension BrokerConformance {
             let header = detail.record.header
             try bench.expect([header.failedAttempts, header.delivery], [1, 1], "failed attempts, delivery")
         },
-        ConformanceCheck("A requested cancel beats a snooze, and no attempt is used") { bench in
+        ConformanceCheck("A requested cancel wins over a snooze or a yield, and uses no attempt") { bench in
             for disposition in [Failure.Disposition.snoozed(milliseconds: 5000, reason: ""), .yielded] {
                 let worker = try bench.worker()
                 let claimed = try await bench.running(worker)
@@ -58,7 +59,7 @@ extension BrokerConformance {
                 try bench.expect(try await bench.existing(claimed.id).record.header.failedAttempts, 0, "attempts")
             }
         },
-        ConformanceCheck("An operation that yields stands behind the others of its lane, with the same attempt") {
+        ConformanceCheck("An operation that yields goes behind the others of its lane, with the same attempt") {
             bench in
             let worker = try bench.worker()
             for tracked in [true, false] {
@@ -75,7 +76,7 @@ extension BrokerConformance {
                 for each in next { _ = try await bench.complete(each, worker) }
             }
         },
-        ConformanceCheck("An expiry does not end what has snoozed or yielded: it started in time") { bench in
+        ConformanceCheck("An operation that has snoozed or yielded no longer expires") { bench in
             for disposition in [Failure.Disposition.snoozed(milliseconds: 60_000, reason: ""), .yielded] {
                 let worker = try bench.worker()
                 let id = try bench.only(try await bench.enqueue(1, expires: 1000))
@@ -84,7 +85,7 @@ extension BrokerConformance {
                 try bench.expect(try await bench.existing(id).record.header.expiresAt, 0, "its expiry")
             }
         },
-        ConformanceCheck("What snoozes or yields under a stale fence changes nothing") { bench in
+        ConformanceCheck("A snooze or yield with a stale fence changes nothing") { bench in
             for disposition in [Failure.Disposition.snoozed(milliseconds: 5000, reason: ""), .yielded] {
                 let (worker, other) = (try bench.worker(), try bench.worker())
                 let claimed = try await bench.running(worker)
@@ -100,7 +101,7 @@ extension BrokerConformance {
 }
 
 extension BrokerBench {
-    /// Snoozes for five seconds.
+    /// Snoozes the operation for 5 s.
     fileprivate func snooze(_ operation: ClaimedOperation, _ worker: WorkerID, _ reason: String = "") async throws
         -> SettleOutcome
     {

@@ -2,7 +2,8 @@ import Operations
 
 extension BrokerConformance {
     static let scheduling: [ConformanceCheck] = [
-        ConformanceCheck("An instant of a schedule is enqueued once, by the first that names the next one") { bench in
+        ConformanceCheck("An instant of a schedule is enqueued once, by the first call that names the next one") {
+            bench in
             let now = try await bench.now()
             let revision = try await bench.set("nightly", due: now + 1000)
             let firing = bench.firing("nightly", now + 1000, revision, next: now + 2000)
@@ -23,7 +24,7 @@ extension BrokerConformance {
             try bench.expect(page.schedules.first?.runs.enqueued, 1, "how many")
             try bench.expect(page.schedules.first?.runs.last?.instant, now + 1000, "the last instant")
         },
-        ConformanceCheck("A firing wakes a worker, and obeys delay, expiry and priority") { bench in
+        ConformanceCheck("A fired schedule wakes a worker and keeps delay, expiry and priority") { bench in
             let now = try await bench.now()
             let revision = try await bench.set("s", due: now)
             var firing = bench.firing("s", now, revision, next: now + 10)
@@ -46,8 +47,7 @@ extension BrokerConformance {
             )
             if let id = delayed.operation?.id { try await bench.expectState(id, .scheduled) }
         },
-        ConformanceCheck("An instant whose operation another one keeps out by its unique key is over all the same") {
-            bench in
+        ConformanceCheck("An instant is over even if another operation's unique key keeps its operation out") { bench in
             let now = try await bench.now()
             let revision = try await bench.set("s", due: now)
             var firing = bench.firing("s", now, revision, next: now + 10, overlap: .skip)
@@ -80,7 +80,7 @@ extension BrokerConformance {
             runs = try await bench.broker.schedule("s", queue: bench.queue).schedules.first?.runs
             try bench.expect(runs?.enqueued, 3, "how many at the end")
         },
-        ConformanceCheck("A changed, paused or removed schedule is not fired with what was read before") { bench in
+        ConformanceCheck("A changed, paused or removed schedule does not fire with an outdated revision") { bench in
             let now = try await bench.now()
             let first = try await bench.set("s", due: now)
             let second = try await bench.set("s", revision: first, due: now)
@@ -103,7 +103,7 @@ extension BrokerConformance {
             try bench.expect(anew > fourth, true, "a revision that never was")
             try bench.expect(try await bench.snapshot().counts[.ready], 0, "nothing is enqueued")
         },
-        ConformanceCheck("A change that was not read is not written over") { bench in
+        ConformanceCheck("A schedule is not overwritten with an outdated revision") { bench in
             let now = try await bench.now()
             let first = try await bench.set("s", due: now + 1)
             let again = ScheduleChange(id: "s", kind: .set(definition: []), revision: 0, due: now)
@@ -125,7 +125,7 @@ extension BrokerConformance {
                 "no such"
             )
         },
-        ConformanceCheck("A schedule that cannot go on stops and says why, until it is set anew") { bench in
+        ConformanceCheck("A schedule with a fault stops and shows the reason until it is set anew") { bench in
             let now = try await bench.now()
             let revision = try await bench.set("s", due: now)
             var firing = bench.firing("s", now, revision, next: now + 1000)
@@ -138,8 +138,7 @@ extension BrokerConformance {
             schedule = try await bench.broker.schedule("s", queue: bench.queue).schedules.first
             try bench.expect(schedule?.runs.fault, nil, "why, afterwards")
         },
-        ConformanceCheck("Pages have all schedules in the order of their ids; a snapshot has how many and the next") {
-            bench in
+        ConformanceCheck("Pages list all schedules by id; a snapshot has their number and the next instant") { bench in
             let now = try await bench.now()
             try bench.expect(try await bench.snapshot().schedules, ScheduleSummary(), "none")
             for number in 100..<230 { _ = try await bench.set("s\(number)", due: now + Int64(number)) }
@@ -158,7 +157,7 @@ extension BrokerConformance {
             try bench.expect(due.schedules.map(\.id), (100..<120).map { "s\($0)" }, "due, the earliest first")
             try bench.expect(due.more, true, "more are due")
         },
-        ConformanceCheck("One worker watches for the next instant; another one when it is gone or late") { bench in
+        ConformanceCheck("One worker watches for the next instant, and is replaced when it is gone or late") { bench in
             let (one, other) = (try bench.worker(), try bench.worker())
             try bench.expect(try bench.beat(one).scheduleMilliseconds, nil, "without schedules")
             let now = try await bench.now()
@@ -176,7 +175,7 @@ extension BrokerConformance {
             try await bench.broker.retire(worker: one, figures: [], queue: bench.queue)
             try bench.expect(try bench.beat(other).scheduleMilliseconds, 5000, "when the first has left")
         },
-        ConformanceCheck("An earlier instant, and a watching worker that leaves, make the workers beat") { bench in
+        ConformanceCheck("An earlier instant of a schedule notifies the workers; a later one does not") { bench in
             let worker = try bench.worker()
             let messages = bench.broker.controlMessages(worker: worker, queues: [bench.queue])
             try await bench.expectMessage(.resubscribed, in: messages)
@@ -187,7 +186,7 @@ extension BrokerConformance {
             _ = try await bench.set("sooner", due: now + 2000)
             try await bench.expectMessage(.schedules, in: messages)
         },
-        ConformanceCheck("Changes of schedules are events that say by whom") { bench in
+        ConformanceCheck("Changes of schedules are events with their author") { bench in
             let now = try await bench.now()
             _ = try await bench.set("s", due: now + 3000)
             _ = try await bench.broker.removeSchedule("s", by: "bob", queue: bench.queue)

@@ -2,7 +2,7 @@ import Operations
 
 extension BrokerConformance {
     static let settling: [ConformanceCheck] = [
-        ConformanceCheck("A completed operation is finished, with its result and its times") { bench in
+        ConformanceCheck("A completed operation is finished and has its result and its times") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             try await bench.advance(.milliseconds(250))
@@ -18,13 +18,13 @@ extension BrokerConformance {
             try bench.expect(detail.record.attempt, 1, "the attempt")
             try bench.expect(detail.worker, nil, "the owner")
         },
-        ConformanceCheck("An operation without a result has none") { bench in
+        ConformanceCheck("An operation that returned no result stores none") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             _ = try await bench.complete(claimed, worker)
             try bench.expect(try await bench.existing(claimed.id).result, nil, "the result")
         },
-        ConformanceCheck("Completing and claiming again are one step") { bench in
+        ConformanceCheck("One call completes operations and claims the next") { bench in
             let worker = try bench.worker()
             try await bench.enqueue(2)
             try await bench.enqueue(2, tracked: false)
@@ -41,7 +41,7 @@ extension BrokerConformance {
             try bench.expect(reply.claim?.operations.count, 1, "claimed operations")
             try bench.expect(try await bench.snapshot().totals["finished"], 3, "the total of finished ones")
         },
-        ConformanceCheck("Outcomes come in the order of the completions, tracked and untracked mixed") { bench in
+        ConformanceCheck("Outcomes have the order of the completions, for tracked and untracked operations") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let kinds = [true, false, false, true]
             var claimed: [ClaimedOperation] = []
@@ -61,7 +61,7 @@ extension BrokerConformance {
             )
             try bench.expect(reply.outcomes, [.stale, .stale, .done(.finished), .done(.finished)], "the outcomes")
         },
-        ConformanceCheck("A failure leads to the next attempt after its pause, with delivery 1 again") { bench in
+        ConformanceCheck("A failed operation starts its next attempt after the pause, with delivery 1") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             _ = try await bench.running(worker)
             try await bench.lapse(allBut: other)
@@ -80,13 +80,13 @@ extension BrokerConformance {
             let third = try await bench.claimOne(other)
             try bench.expect([third.attempt, third.header.delivery], [2, 1], "attempt and delivery")
         },
-        ConformanceCheck("A retry without a pause can be claimed at once") { bench in
+        ConformanceCheck("An operation that retries without a pause can be claimed at once") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             _ = try await bench.fail(claimed, worker, .retry(afterMilliseconds: 0))
             try bench.expect(try await bench.claimOne(worker).attempt, 2, "the attempt")
         },
-        ConformanceCheck("A dead operation keeps its errors, the last ten, oldest first") { bench in
+        ConformanceCheck("A dead operation keeps its last ten errors, the oldest first") { bench in
             let worker = try bench.worker()
             var claimed = try await bench.running(worker)
             for number in 1...11 {
@@ -140,7 +140,8 @@ extension BrokerConformance {
                 try bench.expect(again.envelope, claimed.envelope, "the envelope")
             }
         },
-        ConformanceCheck("Giving back for later schedules; neither attempt nor delivery changes") { bench in
+        ConformanceCheck("Giving back for later schedules an operation and changes neither attempt nor delivery") {
+            bench in
             let worker = try bench.worker()
             for tracked in [true, false] {
                 let claimed = try await bench.running(worker, tracked: tracked)
@@ -156,7 +157,7 @@ extension BrokerConformance {
         },
     ]
 
-    /// A reply that was lost is a call that is made again.
+    /// Repeats of calls whose reply was lost.
     static let repeating: [ConformanceCheck] =
         [
             ConformanceCheck("A repeated completion is 'already', changes nothing, and claims nothing") { bench in
@@ -273,7 +274,7 @@ extension Return.Place {
         switch self {
         case .front: "front"
         case .later: "later"
-        case .unhandled: "to wait for a worker that knows it"
+        case .unhandled: "unhandled"
         }
     }
 }

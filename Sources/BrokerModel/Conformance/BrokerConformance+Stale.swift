@@ -1,7 +1,7 @@
 import Operations
 
 extension BrokerConformance {
-    /// Every write of a worker × every way in which its fence can have become stale.
+    /// Every write of a worker, combined with every way in which its fence can become stale.
     static let staleWrites: [ConformanceCheck] = StaleSituation.allCases.flatMap { situation in
         situation.kinds.flatMap { tracked in
             StaleWrite.allCases.map { write in staleCheck(situation, tracked: tracked, write) }
@@ -14,7 +14,7 @@ extension BrokerConformance {
         _ write: StaleWrite
     ) -> ConformanceCheck {
         let kind = tracked ? "" : " (untracked)"
-        let rule = "A late \(write.rawValue) changes nothing and says so, when \(situation.rawValue)\(kind)"
+        let rule = "A late \(write.rawValue) is refused and changes nothing if \(situation.rawValue)\(kind)"
         return ConformanceCheck(rule) { bench in
             let (worker, stale) = try await situation.arrange(on: bench, tracked: tracked)
             let before = try await StaleWorld(bench, stale.id)
@@ -25,7 +25,7 @@ extension BrokerConformance {
     }
 }
 
-/// What a late write must not change.
+/// The state that a late write must not change.
 private struct StaleWorld {
     let text: String
 
@@ -49,9 +49,9 @@ private enum StaleSituation: String, CaseIterable {
     case sweptCancelled = "its cancel was requested before the worker was lost"
     case removed = "the operation was recovered, cancelled and removed"
     case otherWorker = "the fence is another worker's"
-    case unknownFence = "the fence was never given out"
+    case unknownFence = "the fence was never used"
 
-    /// Untracked ones where a broker can tell: a worker that was never swept is believed about them.
+    /// The values of `tracked` to check. A broker trusts writes of untracked operations until their worker was swept.
     var kinds: [Bool] {
         switch self {
         case .waits, .runsElsewhere, .runsHereAgain, .finishedElsewhere, .deadElsewhere, .sweptToDeath, .sweptCancelled:
@@ -60,7 +60,7 @@ private enum StaleSituation: String, CaseIterable {
         }
     }
 
-    /// Returns a hand-out that its worker no longer has.
+    /// Returns a worker and a claimed operation that the worker does not hold.
     func arrange(on bench: BrokerBench, tracked: Bool) async throws -> (WorkerID, ClaimedOperation) {
         let (worker, other) = (try bench.worker(), try bench.worker())
         var stale = try await bench.running(worker, tracked: tracked)

@@ -6,7 +6,7 @@ extension BrokerConformance {
     }
 
     static let standing: [ConformanceCheck] = [
-        ConformanceCheck("A standing cancel is listed until its end, and a claim answers its revision") { bench in
+        ConformanceCheck("A standing cancel is listed until its end, and a claim returns its revision") { bench in
             let worker = try bench.worker()
             let before = try await bench.running(worker)
             try bench.expect(before.standing, 0, "the revision without one")
@@ -35,8 +35,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.running(worker).standing, 0, "the revision after its end")
             try bench.expect(try await bench.broker.standingCancels(queue: bench.queue).cancels, [], "the list then")
         },
-        ConformanceCheck("Each change of standing cancels has a higher revision; an equal query keeps its id") {
-            bench in
+        ConformanceCheck("Each change of standing cancels raises the revision; an equal query keeps its id") { bench in
             let worker = try bench.worker()
             let first = try await bench.broker.setStandingCancel(new("name:a"), queue: bench.queue)
             let one = try await bench.running(worker).standing
@@ -71,7 +70,7 @@ extension BrokerConformance {
             ]
             try bench.expect(events.entries.compactMap(\.batch.change), expected, "the changes")
         },
-        ConformanceCheck("A queue has at most 16 standing cancels; those that have ended make room") { bench in
+        ConformanceCheck("A queue has at most 16 standing cancels, and ended ones make room") { bench in
             for number in 1...StandingCancel.limit {
                 let set = try await bench.broker.setStandingCancel(new("name:\(number)", 1000), queue: bench.queue)
                 try bench.expect(set != nil, true, "number \(number)")
@@ -83,9 +82,7 @@ extension BrokerConformance {
             try bench.expect(later != nil, true, "one more later")
             try bench.expect(try await bench.broker.standingCancels(queue: bench.queue).cancels.count, 1, "the list")
         },
-        ConformanceCheck(
-            "What a standing cancel has caught ends as cancelled with its requester and reason, and is counted"
-        ) {
+        ConformanceCheck("An operation cancelled by a standing cancel shows its requester and reason, and is counted") {
             bench in
             let worker = try bench.worker()
             let start = try await bench.snapshot().time

@@ -1,10 +1,9 @@
 import Operations
 
 extension BrokerConformance {
-    /// What operators set for workers.
+    /// Settings that operators make for workers.
     static let steering: [ConformanceCheck] = [
-        ConformanceCheck("What an operator sets for a worker comes with each of its heartbeats, and with no one else's")
-        { bench in
+        ConformanceCheck("An operator's settings for a worker come with its own heartbeats only") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             try bench.expect(try bench.beat(worker).settings, WorkerSettings(), "before")
             let time = try await bench.snapshot().time
@@ -22,7 +21,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.steer(.resume, worker), true, "stored: resume")
             try bench.expect(try bench.beat(worker).settings.course?.value, .running, "after resume")
         },
-        ConformanceCheck("Nothing is set for a worker without a lease, and a worker that ended leaves nothing behind") {
+        ConformanceCheck("A worker without a lease takes no settings, and an ended worker leaves none behind") {
             bench in
             let worker = try bench.worker()
             try bench.expect(try await bench.steer(.stop, WorkerID()), false, "an unknown worker")
@@ -31,7 +30,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.steer(.stop, worker), false, "an ended worker")
             try bench.expect(try bench.beat(worker).settings, WorkerSettings(), "the same id again")
         },
-        ConformanceCheck("Setting something for a worker sends it a message, and no one else") { bench in
+        ConformanceCheck("A setting for a worker sends a message to that worker only") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let mine = bench.broker.controlMessages(worker: worker, queues: [bench.queue])
             let others = bench.broker.controlMessages(worker: other, queues: [bench.queue])
@@ -42,8 +41,7 @@ extension BrokerConformance {
             _ = try await bench.cancelQueue()
             try await bench.expectMessage(.cancelThrough(queue: bench.queue), in: others)
         },
-        ConformanceCheck("A worker that claims no more hands over what is due later: another one is woken for it") {
-            bench in
+        ConformanceCheck("A quiet worker gives up the timer, and another worker is woken to take it over") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             try await bench.enqueue(delay: 60_000)
             _ = try await bench.claim(worker)

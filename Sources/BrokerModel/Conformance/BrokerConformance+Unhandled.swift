@@ -1,11 +1,9 @@
 import Operations
 
-/// Operations whose name their worker does not know: they wait for one that knows it.
+/// Unhandled operations: they wait for a worker that has registered their name.
 extension BrokerConformance {
     static let settingAside: [ConformanceCheck] = [
-        ConformanceCheck(
-            "An operation of an unknown name is set aside: ready, its start not counted, not claimed again"
-        ) { bench in
+        ConformanceCheck("An unhandled operation is ready without a counted start, and is not claimed again") { bench in
             let worker = try bench.worker()
             for tracked in [true, false] {
                 try await bench.setAside(1, worker, tracked: tracked)
@@ -18,7 +16,7 @@ extension BrokerConformance {
             try bench.expect([snapshot.unhandledNames, snapshot.unhandledCount], [1, 2], "names, operations")
             try bench.expect(try bench.beat(worker).startable, false, "startable")
         },
-        ConformanceCheck("A set-aside operation shows no start, and keeps attempt and delivery") { bench in
+        ConformanceCheck("An unhandled operation shows no start and keeps attempt and delivery") { bench in
             let worker = try bench.worker()
             let id = try bench.only(try await bench.setAside(1, worker))
             let detail = try await bench.existing(id)
@@ -31,7 +29,7 @@ extension BrokerConformance {
             try bench.expect(page.operations.map(\.record.header.id), [id], "the ready ones")
             try bench.expect(page.operations.allSatisfy(\.isUnhandled), "they are unhandled")
         },
-        ConformanceCheck("A worker that knows the name gets them in their order, before what came later, by priority") {
+        ConformanceCheck("A worker that knows the name gets unhandled operations first, by priority and in order") {
             bench in
             let worker = try bench.worker()
             let normal = try await bench.setAside(5, worker)
@@ -49,7 +47,7 @@ extension BrokerConformance {
             }
             try bench.expect(try await bench.snapshot().totals["started"], 10, "starts")
         },
-        ConformanceCheck("An unhandled one that was held and released before runs once") { bench in
+        ConformanceCheck("An unhandled operation that was held and released before runs once") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(1)
             _ = try await bench.broker.hold(ids, by: "ann", reason: "", queue: bench.queue)
@@ -62,7 +60,7 @@ extension BrokerConformance {
             let again = try await bench.claim(worker, knowing: ["check"], capacity: 5)
             try bench.expect(again.operations.count, 0, "claimed again")
         },
-        ConformanceCheck("A claim that completes operations brings unhandled ones, too") { bench in
+        ConformanceCheck("A claim within a completion also returns unhandled operations") { bench in
             let worker = try bench.worker()
             let ids = try await bench.setAside(2, worker)
             let running = try await bench.running(worker)
@@ -77,8 +75,7 @@ extension BrokerConformance {
             )
             try bench.expect(answer.claim?.operations.map(\.id), ids, "claimed")
         },
-        ConformanceCheck("Workers hear of a name's first unhandled operation, by a message and by the next heartbeat") {
-            bench in
+        ConformanceCheck("A message and the next heartbeat report the first unhandled operation of a name") { bench in
             let worker = try bench.worker()
             let messages = bench.broker.controlMessages(worker: worker, queues: [bench.queue])
             var iterator = messages.makeAsyncIterator()
@@ -97,7 +94,7 @@ extension BrokerConformance {
             )
             try bench.expect(try bench.broker.beat(beat, queue: bench.queue).unhandled, [], "nothing new")
         },
-        ConformanceCheck("Giving back an unknown name again changes nothing") { bench in
+        ConformanceCheck("Giving back an unhandled operation twice changes nothing") { bench in
             let worker = try bench.worker()
             let operation = try await bench.running(worker)
             let place = Return.Place.unhandled(name: "check", orLaterMilliseconds: 1000)
@@ -127,7 +124,7 @@ extension BrokerConformance {
             let claim = try await bench.claim(worker, knowing: ["check"], capacity: 10)
             try bench.expect(claim.operations.map(\.id), [ids[0], ids[3]], "claimed")
         },
-        ConformanceCheck("Cancelling the last one of a name forgets the name; a retry makes it an ordinary one") {
+        ConformanceCheck("A cancel of a name's last unhandled operation forgets the name; a retry makes it ready") {
             bench in
             let worker = try bench.worker()
             let id = try bench.only(try await bench.setAside(1, worker))
@@ -136,7 +133,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.broker.retry([id], by: "tester", queue: bench.queue), [.done], "the retry")
             try bench.expect(try await bench.claim(worker, 5).operations.map(\.id), [id], "claimed")
         },
-        ConformanceCheck("A cancel of the queue reaches unhandled operations; later ones of the name wait on") {
+        ConformanceCheck("A cancel of the queue ends unhandled operations; later ones of the name stay unhandled") {
             bench in
             let worker = try bench.worker()
             let ids = try await bench.setAside(3, worker)
@@ -163,7 +160,7 @@ extension BrokerConformance {
             for id in ids + others { try await bench.expectState(id, .expired) }
             try bench.expect(try await bench.snapshot().unhandledNames, 0, "names")
         },
-        ConformanceCheck("A claim brings back 256 KiB of large ones") { bench in
+        ConformanceCheck("A claim returns at most 256 KiB of large unhandled operations") { bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueueLarge(6, bytes: 100_000)
             for _ in ids { try await bench.setAsideNext(worker) }
@@ -175,7 +172,8 @@ extension BrokerConformance {
             }
             try bench.expect(claimed, ids, "claimed, in order")
         },
-        ConformanceCheck("Beyond 1,000 names operations of others are put off") { bench in
+        ConformanceCheck("Beyond 1,000 unhandled names, operations with further names are scheduled for later") {
+            bench in
             let worker = try bench.worker()
             for start in stride(from: 0, to: Defaults.unhandledNames, by: 100) {
                 try await bench.enqueue(100)
@@ -213,7 +211,7 @@ extension BrokerConformance {
 }
 
 extension BrokerBench {
-    /// Enqueues so many, claims them and gives them back as of a name that the worker does not know.
+    /// Enqueues `count` operations, claims them, and gives them back as unhandled.
     @discardableResult
     func setAside(
         _ count: Int,

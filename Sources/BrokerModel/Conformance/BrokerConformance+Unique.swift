@@ -1,11 +1,11 @@
 import Operations
 
-// Unique keys: at most one operation of a key is in the queue, or runs.
+// Unique keys: at most one operation holds a key; others are refused or wait for their turn.
 extension BrokerConformance {
     static let uniqueness: [ConformanceCheck] = yielding + takingTurns + superseding + freeing
 
     private static let yielding: [ConformanceCheck] = [
-        ConformanceCheck("While one waits or executes, join and skip answer with it; then the key is free") {
+        ConformanceCheck("Join and skip answer with the operation that waits or executes; its end frees the key") {
             bench in
             let worker = try bench.worker()
             let first = try await bench.enqueueNew("key", .join)
@@ -17,9 +17,7 @@ extension BrokerConformance {
             _ = try await bench.complete(claimed, worker)
             try bench.expect(try await bench.enqueue("key", .join).outcome, .created, "once it has ended")
         },
-        ConformanceCheck(
-            "Each of a call sees the key of the one before it; one with a known id changes nothing"
-        ) {
+        ConformanceCheck("Each operation of a call sees the keys taken before it; a known id changes nothing") {
             bench in
             let first = bench.unique("key", .join)
             let again = bench.unique("key", .skip)
@@ -29,10 +27,7 @@ extension BrokerConformance {
             let claim = try await bench.claim(try bench.worker(), 9)
             try bench.expect(claim.operations.map(\.id), [plain.id, first.id], "in the order of the call")
         },
-        ConformanceCheck(
-            "A result is fresh for its time after the end: for join and skip, not for others"
-        ) {
-            bench in
+        ConformanceCheck("A fresh result takes the key for join and skip, but not for other policies") { bench in
             let worker = try bench.worker()
             let first = try await bench.enqueueNew("key", .join, fresh: 5000)
             _ = try await bench.complete(try await bench.claimOne(worker), worker, result: "1")
@@ -58,7 +53,7 @@ extension BrokerConformance {
             let second = try await bench.enqueueNew("key", .join)
             try bench.expect(try await bench.claimOne(worker).id, second, "a new one instead of what was removed")
         },
-        ConformanceCheck("One that was asked to end is not joined: the new one waits until it has ended") { bench in
+        ConformanceCheck("An operation with a requested cancel is not joined: the new one waits for its end") { bench in
             let worker = try bench.worker()
             let first = try await bench.enqueueNew("key", .join)
             let claimed = try await bench.claimOne(worker)
@@ -73,7 +68,8 @@ extension BrokerConformance {
     ]
 
     private static let takingTurns: [ConformanceCheck] = [
-        ConformanceCheck("With enqueue they run one after the other, in order, however the one before ends") { bench in
+        ConformanceCheck("With the policy enqueue, operations run one after the other, however each one ends") {
+            bench in
             let worker = try bench.worker()
             var ids = [try await bench.enqueueNew("key", .enqueue)]
             for _ in 0..<4 { ids.append(try await bench.enqueueNew("key", .enqueue)) }
@@ -91,7 +87,7 @@ extension BrokerConformance {
             _ = try await bench.complete(fourth, worker)
             try bench.expect(try await bench.claimOne(worker).id, ids[4], "after a finish")
         },
-        ConformanceCheck("What waits for its turn is ready when the turn comes, or waits on for its time") { bench in
+        ConformanceCheck("An operation whose turn comes is ready, or scheduled if its time is still to come") { bench in
             let worker = try bench.worker()
             _ = try await bench.enqueueNew("key", .enqueue)
             let later = try await bench.enqueueNew("key", .enqueue, delay: 5000)
@@ -101,7 +97,7 @@ extension BrokerConformance {
             try await bench.advance(.milliseconds(5000))
             try bench.expect(try await bench.claimOne(worker).id, later, "in time")
         },
-        ConformanceCheck("A retry keeps the key, and so does a loss of its worker") { bench in
+        ConformanceCheck("An operation keeps its key through a retry and the loss of its worker") { bench in
             let worker = try bench.worker()
             let lost = try bench.worker()
             let first = try await bench.enqueueNew("key", .join)
@@ -112,7 +108,8 @@ extension BrokerConformance {
             _ = try await bench.broker.abandon(worker: lost, queue: bench.queue)
             try bench.expect(try await bench.enqueue("key", .join).outcome, .taken(by: first), "after the loss")
         },
-        ConformanceCheck("What waits for its turn cannot be released; it expires, and gives its place up") { bench in
+        ConformanceCheck("An operation that waits for its turn cannot be released, and frees its place if it expires") {
+            bench in
             let worker = try bench.worker()
             let first = try await bench.enqueueNew("key", .enqueue)
             let expiring = try await bench.enqueueNew("key", .enqueue, expires: 1000)
@@ -130,7 +127,8 @@ extension BrokerConformance {
     ]
 
     private static let superseding: [ConformanceCheck] = [
-        ConformanceCheck("With replace the latest wins: what waits is cancelled, what runs is asked to end") { bench in
+        ConformanceCheck("With replace, the latest wins: waiting operations are cancelled, running ones asked to end") {
+            bench in
             let worker = try bench.worker()
             let first = try await bench.enqueueNew("key", .replace)
             let second = try await bench.enqueueNew("key", .replace)
@@ -151,7 +149,7 @@ extension BrokerConformance {
             _ = try await bench.fail(claimed, worker, .cancelled)
             try bench.expect(try await bench.claimOne(worker).id, fourth, "once it has stopped")
         },
-        ConformanceCheck("With keepLatest one runs and at most one waits") { bench in
+        ConformanceCheck("With keepLatest, one operation runs and at most one waits") { bench in
             let worker = try bench.worker()
             let first = try await bench.enqueueNew("key", .keepLatest)
             let claimed = try await bench.claimOne(worker)
@@ -166,7 +164,7 @@ extension BrokerConformance {
             _ = try await bench.complete(claimed, worker)
             try bench.expect(try await bench.claimOne(worker).id, third, "the latest")
         },
-        ConformanceCheck("With debounce the last one of a burst runs, once, its time after the last") { bench in
+        ConformanceCheck("With debounce, only the last operation of a burst runs, after its delay") { bench in
             let worker = try bench.worker()
             var ids: [OperationID] = []
             for _ in 0..<3 {
@@ -182,7 +180,7 @@ extension BrokerConformance {
             _ = try await bench.complete(claimed, worker)
             try await bench.expectState(next, .scheduled)
         },
-        ConformanceCheck("What would replace more than a call may cancel is refused, and changes nothing") { bench in
+        ConformanceCheck("An operation that would replace more than a call may cancel is refused") { bench in
             let first = try await bench.enqueueNew("key", .enqueue)
             _ = try await bench.claimOne(try bench.worker())
             for _ in 0..<101 { _ = try await bench.enqueueNew("key", .enqueue) }
@@ -208,8 +206,8 @@ extension BrokerConformance {
             _ = try await bench.broker.abandon(worker: worker, queue: bench.queue)
             try await bench.expectState(third, .ready)
         },
-        ConformanceCheck("A cancel of the whole queue frees all keys at once, and ends what waits for its turn") {
-            bench in
+        ConformanceCheck("A cancel of the whole queue frees all keys at once and ends operations that wait for a turn")
+        { bench in
             let worker = try bench.worker()
             let first = try await bench.enqueueNew("key", .enqueue)
             let second = try await bench.enqueueNew("key", .enqueue)
@@ -224,7 +222,7 @@ extension BrokerConformance {
             _ = try await bench.complete(claimed, worker)
             try bench.expect(try await bench.claimOne(worker).id, fourth, "the second one after it")
         },
-        ConformanceCheck("A retry of what ended takes the key again; it is refused while another one has it") {
+        ConformanceCheck("A retry of an ended operation takes its key again, or is refused if the key is taken") {
             bench in
             let worker = try bench.worker()
             let first = try await bench.enqueueNew("key", .join)
@@ -236,7 +234,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.retry(first), .done, "a retry when it is free")
             try bench.expect(try await bench.enqueue("key", .skip).outcome, .taken(by: first), "it has the key")
         },
-        ConformanceCheck("A purge frees the keys of what it removes") { bench in
+        ConformanceCheck("A purge frees the keys of removed operations") { bench in
             let worker = try bench.worker()
             let running = try await bench.enqueueNew("key", .enqueue)
             let claimed = try await bench.claimOne(worker)

@@ -4,7 +4,7 @@ import Synchronization
 // Waits for ends, hints and the wake-up token.
 extension BrokerConformance {
     static let waiting: [ConformanceCheck] = [
-        ConformanceCheck("Waiting for ends returns when all have ended") { bench in
+        ConformanceCheck("Waiting for ends returns when all operations have ended") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             let waiting = try await bench.enqueue()
@@ -23,7 +23,7 @@ extension BrokerConformance {
             _ = try await bench.sweepAll()
             try bench.expect(try await states, [.cancelled, .cancelled], "the states")
         },
-        ConformanceCheck("Waiting for ends reports the states that it reads first and those at the end") { bench in
+        ConformanceCheck("Waiting for ends reports the first and the last states") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             let ids = try await [claimed.id] + bench.enqueue()
@@ -38,7 +38,7 @@ extension BrokerConformance {
             try bench.expect(seen.withLock { $0.first }, [.executing, .ready], "the first report")
             try bench.expect(seen.withLock { $0.last }, [.finished, .cancelled], "the last report")
         },
-        ConformanceCheck("Waiting for ends gives up after its time and says how things stand") { bench in
+        ConformanceCheck("Waiting for ends returns the current states after its timeout") { bench in
             let ids = try await bench.enqueue()
             let states = try await bench.broker.awaitEnd(of: ids, queue: bench.queue, timeout: .milliseconds(20))
             try bench.expect(states, [.ready], "the states")
@@ -59,10 +59,10 @@ extension BrokerConformance {
             }
             _ = try await bench.complete(claimed, worker)
             try await awaitHint { $0.state == .finished }
-            // Without hints every step would wait for the next look, five seconds later.
+            // Without hints each step would wait for the next poll, 5 s later.
             try bench.expect(ContinuousClock.now - started < .seconds(25), "the hints came at once")
         },
-        ConformanceCheck("One wake-up token at most: enqueuing twice wakes one waiter once") { bench in
+        ConformanceCheck("A queue has at most one wake-up token: two enqueues wake one waiter once") { bench in
             try await bench.enqueue()
             try await bench.enqueue()
             try bench.expect(try await bench.wakeUp(within: .seconds(5)), bench.queue, "the first wait")
@@ -72,14 +72,14 @@ extension BrokerConformance {
             try bench.expect(try await bench.wakeUp(within: .seconds(5)), bench.queue, "after putting it back")
             try bench.expect(try await bench.wakeUp(within: .milliseconds(30)), nil, "after putting it back twice")
         },
-        ConformanceCheck("A waiter is woken by an enqueue") { bench in
+        ConformanceCheck("An enqueue wakes a waiter") { bench in
             try await bench.enqueue()
             _ = try await bench.wakeUp(within: .seconds(5))
             async let woken = bench.wakeUp(within: .seconds(20))
             try await bench.enqueue()
             try bench.expect(try await woken, bench.queue, "the queue that woke")
         },
-        ConformanceCheck("Whatever makes something startable puts the wake-up token") { bench in
+        ConformanceCheck("Every change that lets an operation start puts the wake-up token") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let steps: [(String, () async throws -> Void)] = [
                 (
@@ -122,8 +122,8 @@ extension BrokerConformance {
                 throw ConformanceViolation(description: "the wait ended with \(result)")
             }
         },
-        ConformanceCheck("A claim with the wait takes no more than it may, and puts the token back for the rest") {
-            bench in
+        ConformanceCheck("A claim within a wait takes no more than its capacity, and puts the token back for the rest")
+        { bench in
             let worker = try bench.worker()
             async let claimed = bench.claimAtWakeUp(worker, 2, within: .seconds(20))
             let ids = try await bench.enqueue(3)
@@ -132,7 +132,7 @@ extension BrokerConformance {
             try bench.expect(claim.more, true, "that there is more")
             try bench.expect(try await bench.wakeUp(within: .seconds(5)), bench.queue, "the wake-up token for the rest")
         },
-        ConformanceCheck("A claim with the wait, of an older epoch, takes the token and nothing else") { bench in
+        ConformanceCheck("A claim within a wait, with an older epoch, takes the token and no operation") { bench in
             let worker = try bench.worker()
             try bench.beat(worker, epoch: 1)
             try await bench.enqueue()
@@ -141,7 +141,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.snapshot().counts[.ready], 1, "those that are ready")
             try bench.expect(try await bench.wakeUp(within: .milliseconds(30)), nil, "the wake-up token")
         },
-        ConformanceCheck("A claim for an idle worker gives nothing to one that holds something") { bench in
+        ConformanceCheck("A claim for an idle worker takes nothing if the worker holds an operation") { bench in
             let worker = try bench.worker()
             let held = try await bench.running(worker)
             try await bench.enqueue()
@@ -150,9 +150,7 @@ extension BrokerConformance {
             _ = try await bench.complete(held, worker)
             try bench.expect(try await bench.claim(worker, onlyIfIdle: true).operations.count, 1, "the second claim")
         },
-        ConformanceCheck(
-            "A claim for an idle worker that takes nothing leaves the next instant to the worker that watches for it"
-        ) { bench in
+        ConformanceCheck("An idle worker whose claim takes nothing leaves the timer to its owner") { bench in
             let (timerOwner, other) = (try bench.worker(), try bench.worker())
             try await bench.enqueue(delay: 5000)
             let passing = try await bench.claim(other, onlyIfIdle: true)
@@ -173,7 +171,7 @@ extension BrokerBench {
         try await broker.waitForWakeUp(queues: [queue], timeout: timeout)
     }
 
-    /// Where the wait cannot bring the claim along, it is made afterwards.
+    /// Waits for the wake-up token and claims. A broker that cannot claim within the wait gets a second call.
     func claimAtWakeUp(_ worker: WorkerID, _ capacity: Int, within timeout: Duration) async throws -> Claim {
         let request = ClaimRequest(worker: worker, epoch: 0, capacity: capacity)
         let answer = try await broker.claimAtWakeUp(request, queue: queue, timeout: timeout)
@@ -191,8 +189,8 @@ extension BrokerBench {
         throw ConformanceViolation(description: "no client waits for \(id)")
     }
 
-    /// The next message of a stream, within ten seconds. Where another one is expected, "resubscribed" does not count: it is
-    /// said whenever messages may have been missed.
+    /// Expects the next message of a stream within 10 s. A broker sends `.resubscribed` whenever messages may have been
+    /// missed, so that message counts only if it is the expected one.
     func expectMessage(_ expected: ControlMessage, in stream: AsyncStream<ControlMessage>) async throws {
         let message = await withTaskGroup(of: ControlMessage?.self) { group in
             group.addTask {

@@ -1,10 +1,11 @@
 import Operations
 
-// A walk over the pages of a state finds what stays exactly once, whatever goes meanwhile.
+// A walk over the pages of a state finds each operation that stays exactly once, even if others leave meanwhile.
 extension BrokerConformance {
     static let walking: [ConformanceCheck] = [
-        ConformanceCheck("A walk finds what stays once, though rows with the same instant are removed behind it") {
-            bench in
+        ConformanceCheck(
+            "A walk finds remaining operations once, though rows of the same instant are removed behind it"
+        ) { bench in
             let ids = try await bench.enqueue(30, delay: 60_000)
             try await bench.expectWalk(over: .scheduled, of: ids) { page in
                 let gone = page.enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
@@ -12,7 +13,7 @@ extension BrokerConformance {
                 return gone
             }
         },
-        ConformanceCheck("A walk over what has ended finds what stays once, though the last row of a page is removed") {
+        ConformanceCheck("A walk over ended operations finds the rest once, though the last row of a page is removed") {
             bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(30)
@@ -25,7 +26,7 @@ extension BrokerConformance {
                 return gone
             }
         },
-        ConformanceCheck("A walk over what is ready finds what stays once, though workers take it from the head") {
+        ConformanceCheck("A walk over ready operations finds the rest once, though workers take some from the head") {
             bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(40)
@@ -33,7 +34,7 @@ extension BrokerConformance {
                 try await bench.claim(worker, 3).operations.map(\.id)
             }
         },
-        ConformanceCheck("A walk over what is ready goes on at its place when all that it has seen has started") {
+        ConformanceCheck("A walk over ready operations keeps its place when all operations before it have started") {
             bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(40)
@@ -41,7 +42,7 @@ extension BrokerConformance {
                 try await bench.claim(worker, page.count).operations.map(\.id)
             }
         },
-        ConformanceCheck("A walk over large ones comes to its end, though workers take them from the head") { bench in
+        ConformanceCheck("A walk over large operations ends, though workers take some from the head") { bench in
             let worker = try bench.worker()
             let arguments = Array("\"\(String(repeating: "x", count: 20_000))\"".utf8)
             let large = (0..<30).map { _ in
@@ -52,7 +53,7 @@ extension BrokerConformance {
                 try await bench.claim(worker, 2).operations.map(\.id)
             }
         },
-        ConformanceCheck("A walk over what runs finds what stays once, though others end and heartbeats come") {
+        ConformanceCheck("A walk over running operations finds the rest once, though others end and heartbeats come") {
             bench in
             let workers = [try bench.worker(), try bench.worker(), try bench.worker()]
             let ids = try await bench.enqueue(30)
@@ -73,9 +74,9 @@ extension BrokerConformance {
 }
 
 extension BrokerBench {
-    /// Walks over a state in small pages.
+    /// Walks over a state in small pages and expects each operation that stays exactly once.
     ///
-    /// - Parameter body: changes something behind a page; returns what has left the state.
+    /// - Parameter body: called after each page, changes the queue; returns the operations that have left the state.
     fileprivate func expectWalk(
         over state: OperationState,
         of ids: [OperationID],
@@ -85,7 +86,7 @@ extension BrokerBench {
         var cursor: String?
         repeat {
             let page = try await broker.page(state: state, queue: queue, cursor: cursor, limit: 6)
-            // Behind the third row of a page is a place, too.
+            // A walk may also continue behind the third row of a page.
             let isWhole = page.operations.count < 6
             let rows = isWhole ? page.operations : Array(page.operations.prefix(3))
             cursor = isWhole ? page.cursor : page.places[2]

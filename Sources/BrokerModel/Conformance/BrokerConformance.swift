@@ -1,8 +1,8 @@
 import Operations
 
-/// The rules that every broker keeps, one check each: the protocol, and of its invariants those that show at this level.
+/// The rules that every broker keeps, with one check for each.
 ///
-/// A test target runs them all over its broker:
+/// The checks cover the protocol and the invariants that are visible at this level. A test target runs them all:
 /// ```swift
 /// @Test("The broker keeps the rule", arguments: BrokerConformance.all)
 /// func conformance(_ check: ConformanceCheck) async throws { try await check.run(on: bench) }
@@ -24,7 +24,7 @@ package enum BrokerConformance {
         + keepingFigures
 }
 
-/// One rule, and how to see whether a broker keeps it.
+/// One rule, with the check that a broker keeps it.
 package struct ConformanceCheck: Sendable, CustomStringConvertible {
     /// The rule as a sentence.
     package let description: String
@@ -35,12 +35,14 @@ package struct ConformanceCheck: Sendable, CustomStringConvertible {
         self.body = body
     }
 
-    /// - Parameter bench: a broker that nobody else uses.
+    /// Checks the rule.
+    ///
+    /// - Parameter bench: a broker that nothing else uses.
     /// - Throws: `ConformanceViolation` if the rule is broken.
     package func run(on bench: BrokerBench) async throws { try await body(bench) }
 }
 
-/// A broken rule: what was expected, what came, where.
+/// A broken rule: the expected value, the actual value and the place of the check.
 package struct ConformanceViolation: Error, CustomStringConvertible {
     package let description: String
 }

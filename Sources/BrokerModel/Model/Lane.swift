@@ -1,17 +1,17 @@
 import Operations
 
-/// What lies in a lane or an in-flight hash: an untracked operation as a whole, or the reference to a tracked one.
+/// An element of a lane or an in-flight hash: an untracked operation as a whole, or the reference to a tracked one.
 struct LaneElement {
     var header: OperationHeader
-    /// Empty for a tracked operation: its envelope is in its record.
+    /// Empty for a tracked operation, whose envelope is in its record.
     var envelope: [UInt8]
 
     var id: OperationID { header.id }
 }
 
-/// A list that is taken from at its head, and added to at both ends.
+/// A list that grows at both ends and is taken from at its head.
 struct Lane {
-    /// Given back to the head; the last one is the head.
+    /// Elements given back to the head; the last one is the head.
     private var returned: [LaneElement] = []
     private var queued: [LaneElement] = []
     private var taken = 0
@@ -19,7 +19,7 @@ struct Lane {
     var count: Int { returned.count + queued.count - taken }
     var isEmpty: Bool { count == 0 }
     var head: LaneElement? { returned.last ?? (taken < queued.count ? queued[taken] : nil) }
-    /// From the head to the tail.
+    /// The elements from head to tail.
     var elements: [LaneElement] { returned.reversed() + queued[taken...] }
 
     mutating func append(_ element: LaneElement) { queued.append(element) }
@@ -34,7 +34,7 @@ struct Lane {
         return queued[taken - 1]
     }
 
-    /// Frees what was taken, seldom enough to be O(1) on average.
+    /// Frees the taken elements, seldom enough for O(1) on average.
     private mutating func forgetTaken() {
         guard taken == queued.count || taken > 1024 && taken * 2 > queued.count else { return }
         queued.removeFirst(taken)

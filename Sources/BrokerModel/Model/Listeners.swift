@@ -23,7 +23,7 @@ struct EndWaiter {
         continuation.resume(with: result)
     }
 
-    /// Nothing is left to wait for: all have ended, or are not there.
+    /// Whether all operations have ended or are unknown, so that the wait is over.
     func isOver(in model: QueueModel) -> Bool {
         model.states(of: ids).allSatisfy { $0?.isTerminal ?? true }
     }
@@ -46,7 +46,7 @@ struct Follower {
     var continuation: AsyncStream<Void>.Continuation
 }
 
-/// Everybody who waits for something to happen in some queue.
+/// The waiters and subscribers of all queues.
 struct Listeners {
     var wakeUps: [Int: WakeUpWaiter] = [:]
     var ends: [Int: EndWaiter] = [:]
@@ -61,7 +61,7 @@ struct Listeners {
         return lastTicket
     }
 
-    /// Delivers what a call left behind, and hands the wake-up token to the one who has waited longest.
+    /// Delivers the effects of a call, and gives the wake-up token to the longest waiter.
     mutating func notify(of model: inout QueueModel) {
         if !model.effects.isEmpty {
             publishEvents(of: &model)

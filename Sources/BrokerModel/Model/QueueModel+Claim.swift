@@ -1,8 +1,10 @@
 import Operations
 
 extension QueueModel {
-    /// Refusals are checked in this order: no lease, stale epoch, paused. A worker whose lease has run out may still claim while
-    /// the lease floor holds. A paused queue promotes nothing.
+    /// Claims operations. Refusals are checked in this order: busy (only with `onlyIfIdle`), no lease, stale epoch,
+    /// paused.
+    ///
+    /// A worker whose lease has lapsed may still claim while the lease floor holds. A paused queue promotes nothing.
     mutating func claim(_ request: ClaimRequest) -> Claim {
         if request.onlyIfIdle, workers[request.worker.description]?.inFlight.isEmpty == false {
             return Claim(status: .busy)
@@ -73,8 +75,11 @@ extension QueueModel {
         }
     }
 
-    /// A claimer that has slots left becomes the timer owner and learns the exact next instant; one that has none gets an instant one second
-    /// later, and gives the timer up. A worker that takes nothing leaves the timer to its current owner.
+    /// Decides which worker times the next due instant. A claimer with free slots becomes the timer owner and gets the
+    /// exact instant. A claimer without free slots gives the timer up and gets an instant one second later. An idle
+    /// worker that takes nothing leaves the timer to its current owner.
+    ///
+    /// - Returns: milliseconds until the worker should claim again; nil = nothing is due, or another worker times it.
     private mutating func watch(worker: String, isFree: Bool, passesBy: Bool, startAt: Int64?) -> Int64? {
         guard let due = [nextDue, startAt].compactMap({ $0 }).min() else {
             timerOwner = nil
@@ -96,14 +101,17 @@ extension QueueModel {
 // MARK: - Due operations
 
 extension QueueModel {
-    /// The next instant at which something is due, deadlines included.
+    /// The next instant at which an operation is due or expires, or a limit key gets a start back.
     var nextDue: Int64? {
         ([scheduled, retrying, expiring].map { $0.first?.score } + [limitKeys.parked.values.min()]).compactMap { $0 }
             .min()
     }
 
-    /// Scheduled, then retrying ones go to the tails of their lanes, ready since they were due; then those expire that were not
-    /// started in time. At most `promoteLimit` in all, but each place may promote `promoteLeast` although the others have filled that.
+    /// Promotes due operations to the tails of their lanes: first scheduled ones, then retrying ones. Each counts as
+    /// ready since its due time. Then expires operations that did not start in time.
+    ///
+    /// One call promotes at most `promoteLimit`. Each place may promote `promoteLeast` even if the others have used the
+    /// limit.
     private mutating func promote() {
         let due = scheduled.upTo(now, limit: Self.promoteLimit)
         for entry in due { scheduled.remove(entry.id) }
@@ -115,9 +123,10 @@ extension QueueModel {
         expire(limit: max(Self.promoteLeast, rest))
     }
 
-    /// What was not started in time, and limit keys whose next start is back: by their instants, keys first.
+    /// Expires operations that did not start in time, and frees limit keys whose next start is back. Both go in the
+    /// order of their instants; at the same instant, keys come first.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of expired operations and freed keys.
     @discardableResult
     mutating func expire(limit: Int) -> Int {
         guard let first = nextExpiry, first <= now else { return 0 }
@@ -142,7 +151,8 @@ extension QueueModel {
         [expiring.first?.score, limitKeys.parked.values.min()].compactMap { $0 }.min()
     }
 
-    /// The set has those of one instant by their ids; lanes have these, which are at most `promoteLimit`, as they were enqueued.
+    /// Makes due operations ready and appends them to their lanes in the order of their enqueue. The sorted set orders
+    /// operations of one instant by id, so at most `promoteLimit` headers are sorted again.
     private mutating func makeDueReady(_ entries: [ScoredSet.Entry]) {
         let headers = entries.compactMap { makeReady($0) }
         for header in headers.sorted(by: { ($0.readyAt, $0.sequence) < ($1.readyAt, $1.sequence) }) {
@@ -150,7 +160,9 @@ extension QueueModel {
         }
     }
 
-    /// - Returns: nil if it waits for its limit key, and not in a lane.
+    /// Makes a due operation ready.
+    ///
+    /// - Returns: the header for its lane; nil = the operation waits for its limit key instead.
     private mutating func makeReady(_ entry: ScoredSet.Entry) -> OperationHeader? {
         operations[entry.id]?.record.header.readyAt = entry.score
         operations[entry.id]?.record.state = .ready
@@ -169,14 +181,15 @@ extension QueueModel {
 
 // MARK: - Lanes
 
-/// What a claim has read and taken so far.
+/// The elements that a claim has read and taken so far.
 private struct ClaimBasket {
     var elements: [LaneElement] = []
     var bytes = 0
     var tracked = 0
-    /// How many elements may still be looked at.
+    /// The number of elements that the claim may still read.
     var budget: Int
-    /// How many are popped at once: the fewer, the larger they may be, since what was popped must be handed out.
+    /// The most elements to pop at once. The larger elements may be, the fewer are popped, because each popped one must
+    /// be handed out.
     let step: Int
 
     init(budget: Int, step: Int) {
@@ -186,7 +199,7 @@ private struct ClaimBasket {
 
     var hasRoom: Bool { budget > 0 && !isFull }
     var isFull: Bool { bytes >= QueueModel.replyBytes || tracked >= Defaults.trackedBatch }
-    /// How many may be popped at once.
+    /// The most elements to pop now.
     var portion: Int { min(step, Defaults.trackedBatch - tracked) }
 
     mutating func read(_ envelope: [UInt8]) {
@@ -201,11 +214,12 @@ private struct ClaimBasket {
 }
 
 extension QueueModel {
-    /// Priority decides: the highest lane gives all that is wanted. But every fifth hand-out of the queue goes by age, so neither
-    /// an old backlog holds up what is urgent, nor does a stream of urgent ones starve the rest.
+    /// Takes operations by priority: the highest lane fills the claim. Every fifth operation of the queue is chosen by
+    /// age instead. So an old backlog does not delay urgent operations, and a stream of urgent ones does not starve the
+    /// rest.
     ///
-    /// At most `2 · capacity + 100` elements, and 600, are looked at, so that a lane full of references left behind costs no more; and what
-    /// is read stays near 256 KiB, with at most 100 tracked ones.
+    /// The claim reads at most `2 · capacity + 100` elements and at most 600, so a lane full of stale references costs
+    /// no more. The claim stops near 256 KiB or at 100 tracked operations.
     private mutating func collect(capacity: Int) -> (taken: [LaneElement], more: Bool) {
         let step = max(1, Self.replyBytes / max(Self.usualBytes, largest))
         var basket = ClaimBasket(budget: min(2 * capacity + 100, 600), step: step)
@@ -230,7 +244,7 @@ extension QueueModel {
                 wanted -= 1
                 basket.read(envelope(of: element))
                 guard admits(element) else { continue }
-                // It may have become linked since the reference was written.
+                // The operation may have become linked since its reference was written.
                 if let record = operations[element.id]?.record { element.header.linked = record.header.linked }
                 basket.add(element)
                 startOfKey(element.id)
@@ -243,8 +257,8 @@ extension QueueModel {
         element.header.tracked ? operations[element.id]?.record.envelope ?? [] : element.envelope
     }
 
-    /// The lane of highest effective priority: its rank, and one more for each full 30 s that its head has waited. Between equals
-    /// the one whose head waits longer; then the higher one.
+    /// The lane of highest effective priority: its rank, plus one for each full 30 s that its head has waited. Between
+    /// equals, the lane whose head has waited longer wins, then the higher lane.
     private var mostAged: Int? {
         var best: (lane: Int, value: Int64, readyAt: Int64)?
         for lane in lanes.indices.reversed() {
@@ -259,7 +273,8 @@ extension QueueModel {
         return best?.lane
     }
 
-    /// Drops what may not start. A reference counts only while its record is ready, of the same revision and the same sequence.
+    /// Whether an element may start; an element that may not is dropped. A reference counts only if its record is ready
+    /// and has the same revision and sequence.
     private mutating func admits(_ element: LaneElement) -> Bool {
         element.header.tracked ? admitsTracked(element) : admitsUntracked(element)
     }
@@ -290,7 +305,7 @@ extension QueueModel {
         return !obeysIntent(element)
     }
 
-    /// Ends an operation whose cancel came before it.
+    /// Ends an operation whose cancel came before it. Returns false if no such cancel is stored.
     private mutating func obeysIntent(_ element: LaneElement) -> Bool {
         guard let intent = intents.removeValue(forKey: element.id) else { return false }
         guard hasRecord(element) else { return true }

@@ -3,7 +3,8 @@ import Operations
 // MARK: - Cancel
 
 extension QueueModel {
-    /// The first request is the one that is remembered. A running operation's intent is stored before its owner is told.
+    /// Cancels an operation. The first request is kept; later ones do not replace it. The intent for a running
+    /// operation is stored before its worker is notified.
     mutating func cancel(_ id: OperationID, request: CancelRequest) -> CancelOutcome {
         let intent = CancelIntent(at: now, by: request.by, reason: request.reason)
         expireInTime(id)
@@ -18,7 +19,7 @@ extension QueueModel {
         return .cancelled
     }
 
-    /// What waits ends at once.
+    /// Ends a waiting operation as cancelled, at once.
     mutating func cancelWaiting(_ id: OperationID, _ intent: CancelIntent) {
         guard let record = operations[id]?.record else { return }
         leavePlace(id, state: effectiveState(of: record))
@@ -27,17 +28,18 @@ extension QueueModel {
         end(id, as: .cancelled)
     }
 
-    /// When it ended; for one of a cancelled queue that is not cleared away yet, when that was cancelled.
+    /// The time at which the operation ended. If it belongs to a cancelled batch that is not cleared away, the time of
+    /// that cancel.
     func endInstant(of record: OperationRecord) -> Int64 {
         record.state.isTerminal ? record.endedAt : queueCancel(of: record)?.at ?? 0
     }
 
-    /// The first cancel of the whole queue that covers the operation: that which ended it.
+    /// The cancel of the whole queue that ended the operation: the first one that covers it.
     func queueCancel(of record: OperationRecord) -> CancelIntent? {
         batches.first { $0.sequence >= record.header.sequence }?.cancel ?? queueCancel
     }
 
-    /// Takes a waiting operation out of its place; its reference stays in its lane.
+    /// Takes a waiting operation out of its place. A reference in a lane stays behind.
     mutating func leavePlace(_ id: OperationID, state: OperationState) {
         if state == .ready { leaveReady(id) }
         scheduled.remove(id)
@@ -53,7 +55,7 @@ extension QueueModel {
         return order(owner.fence, worker: owner.worker, intent: intent)
     }
 
-    /// Who runs a tracked operation.
+    /// The worker that runs a tracked operation, and its fence; nil = no worker runs it.
     func owner(of id: OperationID) -> (fence: Int64, worker: String)? {
         guard let fence = operations[id]?.record.fence else { return nil }
         return workers.first { $0.value.inFlight[fence]?.id == id }.map { (fence, $0.key) }
@@ -67,9 +69,9 @@ extension QueueModel {
         return .requested(worker: worker)
     }
 
-    /// What runs leaves its worker and ends at once; what its body still writes is refused.
+    /// Takes a running operation from its worker and ends it at once. Later writes of its body are refused.
     ///
-    /// - Returns: whether the worker held it.
+    /// - Returns: whether the worker held the operation.
     private mutating func force(_ fence: Int64, worker: String, intent: CancelIntent) -> Bool {
         guard let (element, order) = release(fence, of: worker, id: nil) else { return false }
         noteLarge(element)
@@ -85,8 +87,8 @@ extension QueueModel {
         return true
     }
 
-    /// An operation without a record is looked for among what runs; else its intent may be stored (10,000 a queue; the model
-    /// keeps them for ever, the scripts for 24 h).
+    /// Cancels an operation without a record. Workers that run it are searched first. Otherwise the intent may be
+    /// stored: at most 10,000 per queue, in the model for ever, in the scripts for 24 h.
     private mutating func cancelUntracked(
         _ id: OperationID,
         intent: CancelIntent,
@@ -152,8 +154,11 @@ extension QueueModel {
         return true
     }
 
-    /// Dead, cancelled and expired ones get fresh attempts; scheduled and retrying ones keep theirs. A retried operation has a new
-    /// revision and sequence, no expiry, and stands at the tail of its lane; errors, result and log stay.
+    /// Makes an ended, scheduled or retrying operation ready at once. Dead, cancelled and expired ones get fresh
+    /// attempts; scheduled and retrying ones keep their attempts.
+    ///
+    /// A retried operation has a new revision and sequence and no expiry, and stands at the tail of its lane. Errors,
+    /// result and log stay. An operation with unmet dependencies is blocked instead.
     mutating func retry(_ id: OperationID) -> ChangeOutcome {
         guard let record = operations[id]?.record else { return .unknown }
         let state = effectiveState(of: record)
@@ -168,7 +173,7 @@ extension QueueModel {
             add("reopened")
         case .scheduled, .retrying:
             leavePlace(id, state: state)
-        // Expired, and not ended yet by a claim or sweep.
+        // Expired, but not yet ended by a claim or a sweep.
         case .ready where isOverdue(record, state):
             leavePlace(id, state: state)
         case .blocked, .ready, .executing, .finished:
@@ -200,7 +205,7 @@ extension QueueModel {
         wakeForReady()
     }
 
-    /// A change of what waits, if it is as the caller has read it.
+    /// Changes a waiting operation, if it is still as the caller has read it.
     mutating func edit(_ edit: OperationEdit) -> EditOutcome {
         let id = edit.record.header.id
         expireInTime(id)
@@ -217,7 +222,7 @@ extension QueueModel {
         return .done
     }
 
-    /// Another priority or time. A ready one with another priority goes behind the others of that.
+    /// Applies another priority or time. A ready operation with a new priority goes behind the others of that priority.
     private mutating func move(_ id: OperationID, _ state: OperationState, _ edit: OperationEdit) {
         revise(id)
         if let priority = edit.priority { operations[id]?.record.header.priority = priority }
@@ -251,7 +256,8 @@ extension QueueModel {
         wakeForReady()
     }
 
-    /// All at once. The scripts do it in parts; what came after the first of them stays there, too.
+    /// Removes all waiting operations at once. The scripts remove them in parts. Operations that came after the first
+    /// part stay.
     mutating func purge(by: String, from progress: PurgeProgress?) -> PurgeProgress {
         let last = progress?.sequence ?? sequence
         let ofKeys = limitKeys.ready.sorted { $0.key < $1.key }.map(\.value.waiting)
@@ -276,7 +282,7 @@ extension QueueModel {
         return removed
     }
 
-    /// References that were left behind go, too.
+    /// Removes waiting operations from a lane, and drops its stale references.
     private mutating func purgeLane(_ index: Int, through last: Int64) -> Int {
         let elements = lanes[index].elements
         lanes[index] = Lane()
@@ -304,7 +310,7 @@ extension QueueModel {
         return removed
     }
 
-    /// What waits is blocked; its deadline goes on counting.
+    /// Blocks a waiting operation. The deadline keeps counting.
     mutating func hold(_ id: OperationID, by: String, reason: String) -> ChangeOutcome {
         expireInTime(id)
         guard let record = operations[id]?.record else { return .unknown }
@@ -321,7 +327,8 @@ extension QueueModel {
         return .done
     }
 
-    /// What is held goes back to its time, if that is to come, else to the head of its lane. What needs others needs them no more.
+    /// Releases a blocked operation. A held one returns to its time if that is still to come, otherwise to the head of
+    /// its lane. An operation that waits for others no longer depends on them.
     mutating func release(_ id: OperationID) -> ChangeOutcome {
         guard let stored = operations[id] else { return .unknown }
         let record = stored.record
@@ -351,14 +358,14 @@ extension QueueModel {
         return .done
     }
 
-    /// The deadline of an operation that waits again.
+    /// Restores the deadline of an operation that waits again.
     mutating func expireAgain(_ id: OperationID) {
         guard let deadline = operations[id]?.record.header.expiresAt, deadline > 0 else { return }
         expiring.insert(id, score: deadline)
         announce(due: deadline)
     }
 
-    /// A removal is no end: those that had ended are not counted as removed.
+    /// Removes an operation. A removal is no end: an operation that had ended does not count as removed.
     mutating func remove(_ id: OperationID) -> ChangeOutcome {
         guard let record = operations[id]?.record else { return .unknown }
         let state = effectiveState(of: record)
@@ -368,18 +375,19 @@ extension QueueModel {
             leavePlace(id, state: state)
             endLinks(of: id, .removed)
         } else if record.state != state {
-            // What a cancel of the queue has ended, and no sweep has cleared away, has told its dependents nothing.
+            // A cancel of the queue ended the operation, but no sweep has cleared it away, so its dependents were not
+            // notified.
             endLinks(of: id, .removed)
         } else if state != .finished {
             noteRemoval(of: id)
-            // As many as may hear at once do.
+            // Notifies as many dependents as one call may; a sweep notifies the rest.
             if outbox.remove(DependencyName(id)) { noteEnded(DependencyName(id), sequence, .removed) }
         }
         erase(id)
         return .done
     }
 
-    /// Changes operations one by one, and notes the change if there is any.
+    /// Changes operations one by one, and notes the change if any was changed.
     mutating func change(
         _ ids: [OperationID],
         _ verb: QueueChange.Verb,
@@ -394,7 +402,7 @@ extension QueueModel {
         return outcomes
     }
 
-    /// As the script writes them: without a fraction where there is none.
+    /// Formats seconds as the script does: whole seconds have no fraction.
     static func seconds(_ milliseconds: Int64) -> String {
         milliseconds % 1000 == 0 ? "\(milliseconds / 1000)" : "\(Double(milliseconds) / 1000)"
     }
@@ -414,7 +422,7 @@ extension QueueModel {
 }
 
 extension QueueModel {
-    /// Cancels those that are given, and notes the change if there is any.
+    /// Cancels the given operations, and notes the change if any was cancelled.
     mutating func cancel(_ ids: [OperationID?], _ request: CancelRequest) -> [CancelOutcome?] {
         var outcomes: [CancelOutcome?] = []
         for id in ids { outcomes.append(id.map { cancel($0, request: request) }) }
@@ -428,7 +436,7 @@ extension QueueModel {
 }
 
 extension CancelOutcome {
-    /// It has changed something now.
+    /// Whether the call has changed something.
     var isChange: Bool {
         switch self {
         case .cancelled, .requested, .forced, .group: true
@@ -438,7 +446,7 @@ extension CancelOutcome {
 }
 
 extension WorkerOrder {
-    /// As `steer_worker.lua` writes it into the event.
+    /// The text that `steer_worker.lua` writes into the event.
     fileprivate var text: String {
         switch self {
         case .quiet: "quiet"

@@ -1,8 +1,10 @@
 import Operations
 
-// What every end of an operation has in common.
+// Steps that every end of an operation shares.
 extension QueueModel {
-    /// Ends a record. `usesAttempt`: the run that ended counts as one of its attempts.
+    /// Ends a record.
+    ///
+    /// - Parameter usesAttempt: whether the ended run counts as one of the operation's attempts.
     mutating func end(_ id: OperationID, as state: OperationState, usesAttempt: Bool = false) {
         if usesAttempt { countAttempt(of: id) }
         noteEnd(id, as: state, at: now)
@@ -10,7 +12,8 @@ extension QueueModel {
         event(id, state)
     }
 
-    /// What every end of an operation with a record comes through, at once or when its cancelled batch is cleared away.
+    /// Stores the end of an operation with a record. Every end passes here, at once or when a cancelled batch is
+    /// cleared away.
     mutating func noteEnd(_ id: OperationID, as state: OperationState, at time: Int64) {
         operations[id]?.record.state = state
         operations[id]?.record.endedAt = time
@@ -31,8 +34,9 @@ extension QueueModel {
         if surplus > 0 { operations[id]?.errors.removeFirst(surplus) }
     }
 
-    /// A call that ended n operations removes at most 2n old ones of the same state: those beyond the age, else those beyond
-    /// the count; never one younger than 10 s, nor one that was awaited within 60 s.
+    /// Trims old ended operations. A call that ended n operations removes at most 2n old ones of the same state: those
+    /// beyond the age, otherwise those beyond the count. The count limit removes none younger than 10 s. Operations
+    /// awaited within the last 60 s stay.
     mutating func trimEnded() {
         for (state, number) in endedInCall {
             for id in surplus(state, limit: 2 * number) {

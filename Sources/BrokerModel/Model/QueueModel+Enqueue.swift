@@ -1,8 +1,8 @@
 import Operations
 
 extension QueueModel {
-    /// Tracked operations are created once per id; untracked ones are not looked for. Every operation of the call uses up a
-    /// sequence number, also one that exists.
+    /// Enqueues operations. A tracked operation is created once per id; an untracked one is not looked for. Every
+    /// operation of the call uses a sequence number, even if it exists already.
     mutating func enqueue(_ new: [NewOperation]) -> [EnqueueOutcome] {
         var earliest: Int64?
         noteLarge(new.map { OperationHeader.byteCount + $0.envelope.count }.max() ?? 0)
@@ -26,7 +26,7 @@ extension QueueModel {
                 case .wait: waitsForTurn = true
                 case .start: break
                 }
-                // It may have cancelled what this one depends on.
+                // The claim of the key may have cancelled a dependency.
                 needs = readNeeds(operation.links)
             }
             let isOpen =
@@ -57,7 +57,7 @@ extension QueueModel {
         if bytes > Self.usualBytes { largest = max(largest, bytes) }
     }
 
-    /// Of one that comes back, or may.
+    /// Notes the size of an operation that returns to a lane, or may return.
     mutating func noteLarge(_ element: LaneElement) {
         noteLarge(OperationHeader.byteCount + envelope(of: element).count)
     }
@@ -98,7 +98,7 @@ extension QueueModel {
         wakeForReady()
     }
 
-    /// It waits for its turn at its key, or for what it depends on.
+    /// Stores a new operation as blocked: it waits for its turn at a unique key or for dependencies, or it is open.
     private mutating func storeBlocked(_ operation: NewOperation, header: OperationHeader) {
         add("enqueued")
         event(operation.id, .blocked, isNew: true)

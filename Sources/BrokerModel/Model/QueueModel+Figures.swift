@@ -1,19 +1,20 @@
 import Operations
 
-/// What a queue keeps of figures over time.
+/// The statistics of a queue over time.
 struct KeptFigures {
     /// By the number of the minute.
     var minutes: [Int64: Figures] = [:]
-    /// By unit, number of the hour or day, and name.
+    /// By unit, number of the hour or day, and name; nil = all further names together.
     var named: [FiguresQuery.Unit: [Int64: [String?: Figures]]] = [:]
-    /// How many enqueued operations are in the minutes.
+    /// How many enqueued operations the minutes contain.
     var enqueued: Int64 = 0
 }
 
 extension QueueModel {
-    /// Adds what a worker has sent. A delta whose number is not above that of the last which was taken was sent before.
+    /// Adds the statistics that a worker has sent. A delta counts only if its number is above that of the last delta
+    /// taken.
     ///
-    /// - Returns: what was added, of all names together.
+    /// - Returns: the sum of what was added, over all names.
     mutating func take(_ deltas: [FiguresDelta], of worker: String) -> Figures {
         var sum = Figures()
         for delta in deltas {
@@ -28,7 +29,7 @@ extension QueueModel {
         return sum
     }
 
-    /// A name that comes when there are enough counts with all others.
+    /// Adds the statistics of one name. A new name beyond `Defaults.figureNames` is counted together with all others.
     private mutating func add(_ entry: FiguresDelta.Entry, _ unit: FiguresQuery.Unit) {
         let number = now / unit.milliseconds
         var names = figures.named[unit]?[number] ?? [:]
@@ -43,7 +44,7 @@ extension QueueModel {
         figures.minutes[now / FiguresQuery.Unit.minute.milliseconds, default: Figures()].add(counts)
     }
 
-    /// What has come in since a beat last counted it.
+    /// Returns how many operations were enqueued since a heartbeat last counted them.
     mutating func countEnqueued() -> Int64 {
         let enqueued = totals["enqueued"] ?? 0
         defer { figures.enqueued = enqueued }

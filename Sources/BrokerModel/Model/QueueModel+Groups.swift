@@ -1,17 +1,17 @@
 import Operations
 
-/// What is kept of a group besides its members, which are its needs.
+/// The stored state of a group, besides its members, which are its dependencies.
 struct StoredGroup {
     var terms: GroupTerms
-    /// How many members have ended otherwise than finished.
+    /// How many members have ended without finishing.
     var misses = 0
-    /// What starts when the first member is dead.
+    /// Callbacks that start when the first member dies.
     var deathCallbacks: [OperationID] = []
-    /// A member was dead.
+    /// Whether a member has died.
     var hasDeath = false
 }
 
-// A group never runs. It is blocked as long as it is open or members of it have not ended, and then it ends by itself.
+// A group never runs. A group is blocked while it is open or has members that have not ended, and then ends by itself.
 extension QueueModel {
     static let lookAgain: Int64 = 10_000
     static let deathCallbacks = GroupTerms.mostDeathCallbacks
@@ -22,7 +22,7 @@ extension QueueModel {
         return [.blocked, .dead].contains(effectiveState(of: stored.record))
     }
 
-    /// The first of these groups that takes no more members.
+    /// The first of the groups that takes no more members; nil = all of them do.
     func groupWithoutRoom(_ ids: [OperationID]) -> OperationID? {
         ids.first { id in
             let isFull = (needs[id]?.count ?? 0) + (open.contains(id) ? 1 : 0) >= GroupTerms.mostMembers
@@ -35,7 +35,7 @@ extension QueueModel {
         openGroups.insert(id, score: now + terms.leaseMilliseconds)
     }
 
-    /// A new operation becomes a member. One of its id may have been one.
+    /// Makes a new operation a member. An earlier operation with its id may have been one.
     mutating func enter(_ id: OperationID, group: OperationID) {
         openGroupAgain(group)
         renewGroup(group)
@@ -46,14 +46,14 @@ extension QueueModel {
         dependents[DependencyName(id), default: ScoredSet()].insert(group, score: sequence - 1)
     }
 
-    /// A need of a group is met no more: its member is there anew, or is tried again.
+    /// Makes a group wait again for a member that is enqueued anew or retried.
     private mutating func waitAgain(_ group: OperationID, for name: DependencyName) {
         let before = needs[group]?[name]
         needs[group, default: [:]][name] = Need(policy: .member, end: nil)
         if let end = before?.end { noteMemberEnd(of: group, before: end, .finished) }
     }
 
-    /// It is tried again, or open again: its groups of this queue wait for it again.
+    /// Makes the groups of this queue wait again for an operation that is retried or opened again.
     mutating func waitForRetry(of id: OperationID) {
         for group in operations[id]?.groups ?? [] {
             guard let need = needs[group]?[DependencyName(id)], need.policy == .member, need.end != nil,
@@ -64,7 +64,7 @@ extension QueueModel {
         }
     }
 
-    /// The same of one in another queue: its first 100 dependents.
+    /// How many dependents of an operation in another queue wait for it again after its retry.
     private static let dependentsTold = 100
     mutating func waitForRemote(_ name: DependencyName) {
         for group in (dependents[name]?.entries ?? []).prefix(Self.dependentsTold).map(\.id) {
@@ -86,7 +86,8 @@ extension QueueModel {
         operations[group]?.group?.deathCallbacks.append(id)
     }
 
-    /// It has ended as dead, and is blocked again. So are the groups that it is in, in each call those of the first 200.
+    /// Blocks a dead group again, so it takes members. The groups around it are opened as well, in each call those of
+    /// the first 200 groups.
     mutating func openGroupAgain(_ id: OperationID) {
         guard operations[id]?.record.state == .dead else { return }
         ended[.dead]?.remove(id)
@@ -111,13 +112,13 @@ extension QueueModel {
         return operations[id]?.group?.misses ?? 0 > 0 ? .dead : .finished
     }
 
-    /// It is closed, and all its members have ended.
+    /// Ends a closed group whose members have all ended.
     mutating func endGroup(_ id: OperationID) {
         leavePlace(id, state: .blocked)
         end(id, as: end(ofGroup: id))
     }
 
-    /// It was dead, and a member that was tried again has finished: that may have been the last that had not.
+    /// Finishes a dead group if the last member that had not finished now has.
     mutating func endGroupAgain(_ id: OperationID) {
         guard operations[id]?.record.state == .dead, end(ofGroup: id) == .finished else { return }
         ended[.dead]?.remove(id)
@@ -126,9 +127,9 @@ extension QueueModel {
         end(id, as: .finished)
     }
 
-    /// A member has ended in this way, and before in that one.
+    /// Counts the end of a member in place of its end before.
     ///
-    /// - Returns: whether it had not finished, and has now.
+    /// - Returns: whether the member had ended without finishing and now counts as finished.
     @discardableResult
     mutating func noteMemberEnd(of group: OperationID, before: DependencyEnd?, _ end: DependencyEnd?) -> Bool {
         func isMiss(_ end: DependencyEnd?) -> Int { end == nil || end == .finished ? 0 : 1 }
@@ -149,7 +150,7 @@ extension QueueModel {
         }
     }
 
-    /// Its group has ended in a way in which this callback is not needed: it goes at the end of the call.
+    /// Drops a callback that is not needed, because of how its group ended. The call erases it at its end.
     mutating func dropCallback(_ id: OperationID) {
         guard let record = operations[id]?.record, effectiveState(of: record) == .blocked else { return }
         leavePlace(id, state: .blocked)
@@ -165,12 +166,12 @@ extension QueueModel {
         needlessCallbacks = []
     }
 
-    /// Whether it is a callback of a group that has not started.
+    /// Whether the operation is a callback that its group has not started.
     func isCallback(_ id: OperationID) -> Bool {
         needs[id]?.values.contains { ($0.policy == .success || $0.policy == .death) && !$0.isMet } ?? false
     }
 
-    /// Whether it is a callback of a group that never starts it any more.
+    /// Whether the operation is a callback that its group will never start.
     func isHopelessCallback(_ id: OperationID) -> Bool {
         needs[id]?.values.contains { need in
             !need.isMet && (need.policy.neverSucceeds(after: need.end) || need.policy == .death && need.end != nil)
@@ -188,7 +189,8 @@ extension QueueModel {
         setLinked(run.id)
     }
 
-    /// A run has ended for which its body has enqueued others: with a completion they start, otherwise they go.
+    /// Ends the group of a run. Operations that the body enqueued for this end start after a completion, and are
+    /// removed otherwise.
     mutating func endRun(of id: OperationID, isCompleted: Bool) {
         guard let group = operations[id]?.runGroup else { return }
         operations[id]?.runGroup = nil
@@ -201,7 +203,9 @@ extension QueueModel {
         leaveBlocked(group)
     }
 
-    /// - Returns: whether it has ended. Until then workers see to it that its members are cancelled.
+    /// Cancels a group.
+    ///
+    /// - Returns: whether the group has ended. If not, workers cancel its members until they have ended.
     mutating func cancelGroup(_ id: OperationID, _ intent: CancelIntent) -> Bool {
         if operations[id]?.cancel == nil { operations[id]?.cancel = intent }
         open.remove(id)
@@ -211,7 +215,8 @@ extension QueueModel {
         return false
     }
 
-    /// It is open, and its opener has said nothing for the time that it has set; or it was cancelled, and members have not ended.
+    /// Looks at a group that is due: an open one whose opener was silent for its lease, or a cancelled one with members
+    /// that have not ended.
     mutating func lookAtGroup(_ id: OperationID, _ questions: inout RemoteQuestions) {
         guard let stored = operations[id], let terms = stored.group?.terms,
             effectiveState(of: stored.record) == .blocked
@@ -240,7 +245,8 @@ extension QueueModel {
         openGroups.insert(id, score: now + Self.lookAgain)
     }
 
-    /// After an outage an opener has the time of another lease. Only a beat notices that there was one.
+    /// Whether an outage explains the opener's silence. After an outage an opener gets the time of another lease. Only
+    /// a heartbeat notices an outage.
     private func isOutage(lease: Int64) -> Bool {
         let seen = lastSeen ?? now
         return leaseFloor + lease >= now || now < seen || longestGap.map { now - seen > $0 } ?? false

@@ -1,8 +1,8 @@
 import Operations
 
-/// Everything that lies in a queue.
+/// The content of a queue, as tests compare it.
 package struct QueueLayout: Sendable {
-    /// Where something lies. References to tracked operations name what their record must have for them to count.
+    /// The place of an element. A reference to a tracked operation has the revision and sequence that make it count.
     package enum Place: Sendable, Equatable {
         case lane(revision: Int, sequence: Int64)
         case untrackedInLane
@@ -14,18 +14,18 @@ package struct QueueLayout: Sendable {
         case batchSet(OperationState)
     }
 
-    /// One line per thing: where it is, then what it is. A test writes the same of Redis, so that a difference between the two shows as a
-    /// line.
+    /// One line for each element: its place, then its content. A test writes the same lines for Redis, so that a
+    /// difference shows as a line.
     package fileprivate(set) var text = ""
-    /// What was written before: most of what lies in a queue lay there a step ago.
+    /// Texts of the layout before, for reuse: most elements of a queue were there a step ago.
     private var headers: [OperationID: (header: OperationHeader, text: String)] = [:]
     private var ids: [OperationID: String] = [:]
     package fileprivate(set) var places: [(id: OperationID, place: Place)] = []
-    /// How many things lie in it that have not ended.
+    /// The number of elements that have not ended.
     package fileprivate(set) var load = 0
     package fileprivate(set) var hasToken = false
 
-    /// Whether something that a cancel of the whole queue ended is not cleared away.
+    /// Whether a cancelled batch is not yet cleared away.
     package var hasCancelledBatches: Bool {
         places.contains { entry in
             switch entry.place {
@@ -35,15 +35,18 @@ package struct QueueLayout: Sendable {
         }
     }
 
-    /// Of a queue in which nothing ever was.
+    /// Creates the layout of a queue that was never used.
     package init() {}
 }
 
 extension InMemoryBroker {
+    /// Returns the layout of a queue.
+    ///
     /// - Parameters:
-    ///   - workers: all that ever did something in the queue.
-    ///   - last: the layout before, from which known words are taken.
-    ///   - endedRows: so many of each state's ended operations, the newest.
+    ///   - queue: the queue's name.
+    ///   - workers: all workers that ever did something in the queue.
+    ///   - endedRows: how many ended operations of each state to include, the newest ones.
+    ///   - last: the layout before, from which known texts are reused.
     package func layout(
         queue: String,
         workers: [WorkerID],
@@ -183,7 +186,7 @@ extension QueueLayout {
         return layout
     }
 
-    /// - Parameter place: nil = it says nothing of where an operation is.
+    /// - Parameter place: nil = the set does not tell where an operation is.
     fileprivate mutating func add(_ set: ScoredSet, _ name: String, _ place: Place?) {
         add(set.entries[...], name, place)
     }

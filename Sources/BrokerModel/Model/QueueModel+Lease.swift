@@ -1,8 +1,9 @@
 import Operations
 
 extension QueueModel {
-    /// A gap in the queue's heartbeats, or a clock that went back, holds off every lapse for one lease of the beating worker. A
-    /// gap is what may have let the lease of somebody run out who had beaten up to one interval earlier.
+    /// Renews a lease and answers with the state of the queue. A gap in the queue's heartbeats, or a clock that went
+    /// back, prevents every lapse for one lease of the beating worker. A gap is a silence in which a lease may have
+    /// lapsed that was renewed up to one interval before.
     mutating func beat(_ beat: Beat) -> BeatReply {
         let worker = beat.worker.description
         let seen = lastSeen ?? now
@@ -10,7 +11,7 @@ extension QueueModel {
         let gap = min(slack, (2 * beat.leaseMilliseconds - 3 * beat.intervalMilliseconds) / 2)
         let isGap = now - seen > gap || now < seen
         if isGap { leaseFloor = now + beat.leaseMilliseconds }
-        // Only a worker of before that comes back proves an outage; until then there may have been no workers.
+        // Only a worker that comes back proves an outage; otherwise there may have been no workers.
         if leaseFloor >= now, let heldUntil = leases[worker], isGap || heldUntil < now { outageUntil = leaseFloor }
         lastSeen = now
         longestGap = gap
@@ -22,7 +23,7 @@ extension QueueModel {
         counts.enqueued += countEnqueued()
         addMinute(counts)
         let settings = workers[worker]?.settings ?? WorkerSettings()
-        // A worker that claims no more cannot be the one that watches for what is due.
+        // A worker that claims no more cannot time the next due instant.
         if let course = settings.course?.value, course != .running { dropWatch(of: worker) }
         return BeatReply(
             inFlight: workers[worker]?.inFlight.count ?? 0,
@@ -59,7 +60,8 @@ extension QueueModel {
         return leases.filter { $0.value < now }.min { ($0.value, $0.key) < ($1.value, $1.key) }?.key
     }
 
-    /// At most 200 are found a call, and about 256 KiB, the oldest first.
+    /// Compares the fences that a worker knows with those that it holds. One call finds at most 200 unknown operations
+    /// and about 256 KiB, the oldest first.
     mutating func reconcile(known: [Int64], worker: String, epoch: Int) -> Reconciliation {
         workers[worker, default: HeldOperations()].note(epoch: epoch)
         let held = workers[worker]?.inFlight ?? [:]
@@ -82,7 +84,7 @@ extension QueueModel {
         return reply
     }
 
-    /// Does nothing while the worker holds operations: its lease stays until it lapses.
+    /// Removes a worker that holds nothing. A worker that holds operations keeps its lease until the lease lapses.
     mutating func retire(worker: String, figures: [FiguresDelta] = []) {
         guard workers[worker]?.inFlight.isEmpty ?? true else { return }
         addMinute(take(figures, of: worker))
@@ -93,7 +95,7 @@ extension QueueModel {
         leaveSchedules(worker)
     }
 
-    /// Somebody else must learn of the next instant.
+    /// Gives up the timer of the worker, and wakes another worker to take it over.
     private mutating func dropWatch(of worker: String) {
         guard timerOwner?.worker == worker else { return }
         timerOwner = nil
@@ -104,12 +106,18 @@ extension QueueModel {
 // MARK: - Sweeping
 
 extension QueueModel {
-    /// Where nothing is claimed, because the queue is paused or all slots are busy.
+    /// How many operations one sweep expires. No claim expires them in a paused queue, or while all slots are busy.
     private static let expiredAtOnce = 100
 
-    /// One call serves one lapsed worker (at most 200 operations and about 256 KiB, the oldest first) or, if there is none, one batch.
+    /// Does one bounded step of the work that is left, the first of these that applies:
     ///
-    /// Only a beat notices that the broker was away or its clock was set: a sweep that comes before it takes nobody for dead.
+    /// - recover the operations of one lapsed worker, at most 200 and about 256 KiB, the oldest first;
+    /// - clear away a part of one cancelled batch;
+    /// - expire at most 100 operations and limit keys;
+    /// - notify dependents of ends.
+    ///
+    /// Only a heartbeat notices that the broker was away or that its clock was set. A sweep that comes before it takes
+    /// no worker for dead.
     mutating func sweep() -> SweepReply {
         var reply = SweepReply()
         var expired = 0
@@ -131,7 +139,7 @@ extension QueueModel {
         return lapsedWorker
     }
 
-    /// As a sweep of this worker, whatever its lease and the floor say.
+    /// Recovers the operations of a worker as a sweep does, whatever its lease and the lease floor say.
     mutating func abandon(worker: String) -> SweepReply {
         var reply = SweepReply()
         guard leases[worker] != nil || holdsSomething(worker) else { return reply }
@@ -168,7 +176,8 @@ extension QueueModel {
         dropWatch(of: worker)
     }
 
-    /// Adds to what became of a worker's operations, and forgets what is too old or too many: the oldest, at most 100 a call.
+    /// Adds to the history of a lost worker. Forgets entries that are too old or too many: the oldest first, at most
+    /// 100 a call.
     private mutating func keepLost(_ fate: LostWorker) {
         let before = lost[fate.worker]
         var fate = fate
@@ -201,7 +210,7 @@ extension QueueModel {
         operations[element.id]?.recoveries = all.suffix(Recovery.kept)
     }
 
-    /// How many of the oldest one call hands back: at most 200, and about 256 KiB.
+    /// How many of the oldest operations one call recovers: at most 200, and about 256 KiB.
     private func countWithinLimits(_ fences: [Int64], of worker: String) -> Int {
         var bytes = 0
         for (index, fence) in fences.prefix(Self.sweepLimit).enumerated() {
@@ -211,10 +220,11 @@ extension QueueModel {
         return min(fences.count, Self.sweepLimit)
     }
 
-    /// A recovered operation keeps its attempt; one that met the limit of deliveries, or whose cancel was requested, has used it.
+    /// Recovers one operation. The operation keeps its attempt, unless it has used all deliveries or its cancel was
+    /// requested. The record forgets the fence, so a late write of the lost run is stale.
     private mutating func recover(_ fence: Int64, of worker: String, fate: inout LostWorker) {
         guard let (element, order) = release(fence, of: worker, id: nil) else { return }
-        // Of a tracked one that was erased there is nothing to say.
+        // An erased tracked operation is not named.
         if !element.header.tracked || operations[element.id] != nil { fate.operations.append(element.id) }
         noteLarge(element)
         let isLast = element.header.delivery >= Defaults.maxDeliveries
@@ -236,8 +246,8 @@ extension QueueModel {
         }
     }
 
-    /// With its last delivery an operation waits for a time of its own, which follows from its id: one of those that were lost
-    /// together may be what kills workers, so they do not go together again.
+    /// Puts a recovered operation back. Before its last delivery it waits for a time that follows from its id. One of
+    /// several operations that were lost together may kill workers, so they must not run together again.
     private mutating func putBackLost(_ element: LaneElement) {
         let delivery = element.header.delivery + 1
         guard delivery == Defaults.maxDeliveries else {
@@ -264,8 +274,10 @@ extension QueueModel {
         ).encoded()
     }
 
-    /// Clears away at most 200 elements, and about 256 KiB, of the oldest batch: of its first lane that has any, else of its sets. Untracked ones
-    /// vanish, tracked ones become cancelled records. References left behind count as cleared away, too.
+    /// Clears away a part of the oldest batch: at most 80 elements and about 256 KiB, from its first lane that has any,
+    /// otherwise from its sets. Untracked operations vanish; tracked ones become cancelled records.
+    ///
+    /// - Returns: the number of elements, including stale references; 0 = nothing is left in the batch.
     private mutating func clearBatch() -> Int {
         guard var batch = batches.first else { return 0 }
         var ids: [OperationID] = []
@@ -281,7 +293,7 @@ extension QueueModel {
         return number
     }
 
-    /// Neither counts the operation nor sends an event for it: the cancel of the queue did both.
+    /// Ends one operation without a count and without an event, because the cancel of the queue did both.
     private mutating func clearRecord(_ id: OperationID, cancel: CancelIntent) {
         if operations[id]?.cancel == nil { operations[id]?.cancel = cancel }
         operations[id]?.unhandledName = nil
@@ -290,7 +302,7 @@ extension QueueModel {
 }
 
 extension CancelledBatch {
-    /// Takes elements out; returns their number, and the ids of tracked ones.
+    /// Takes elements out. Returns their number, and appends the ids of tracked ones to `ids`.
     fileprivate mutating func takeNext(limit: Int, into ids: inout [OperationID]) -> Int {
         if let lane = lanes.firstIndex(where: { !$0.isEmpty }) {
             var (number, bytes) = (0, 0)

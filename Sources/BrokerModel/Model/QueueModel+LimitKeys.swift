@@ -1,57 +1,57 @@
 import Operations
 
-/// Ready operations of a limit key.
+/// The ready operations of a limit key.
 struct KeyedSet {
-    /// In no lane, in the order in which they become the next ones.
+    /// Operations in no lane, in the order in which they move to their lanes.
     var waiting = ScoredSet()
-    /// In lanes.
+    /// Operations in lanes.
     var next = ScoredSet()
 
     var count: Int { waiting.count + next.count }
 }
 
-/// Limit keys: of the operations with a key only so many run at once, and keys take fair shares.
+/// Limit keys: only so many operations of a key run at once, and keys take fair shares.
 struct LimitKeys {
     var ready: [String: KeyedSet] = [:]
-    /// What runs of each key.
+    /// The running operations of each key.
     var running: [String: Set<OperationID>] = [:]
-    /// Keys in which this call has changed something.
+    /// Keys that this call has changed.
     var touched: [String] = []
-    /// The highest rank among those of each key that became ready since the key was last settled: 0 is the highest lane.
+    /// The best rank of each key's operations that became ready since the key was last settled; 0 = the highest lane.
     var best: [String: Int64] = [:]
-    /// This call has put an operation into its lane because of its key.
+    /// Whether this call has moved an operation of a key to its lane.
     var hasMoved = false
-    /// When all starts of a key's rate are back, in microseconds.
+    /// The time at which all starts of a key's rate are back, in microseconds.
     var buckets: [String: Int64] = [:]
-    /// Keys that are out of rate, by when their next start is back.
+    /// Keys that are out of rate, with the time at which their next start is back, in milliseconds.
     var parked: [String: Int64] = [:]
-    /// This call has used or given back a start of a key.
+    /// Whether this call has used or given back a start of a key.
     var hasUsed = false
-    /// The first instant for which this call has parked a key.
+    /// The earliest time until which this call has parked a key.
     var wakesAt: Int64?
 
     var waitingCount: Int { ready.values.reduce(0) { $0 + $1.waiting.count } }
 
-    /// The keys with most ready operations first, as Redis orders them.
+    /// The keys in the order of Redis: those with most ready operations first.
     var inOrder: [(key: String, set: KeyedSet)] {
         ready.map { ($0.key, $0.value) }.sorted { ($0.1.count, $0.0) > ($1.1.count, $1.0) }
     }
 
-    /// Parked keys, the first instant first.
+    /// Parked keys, the earliest time first.
     var parkedInOrder: [(key: String, at: Int64)] {
         parked.map { ($0.key, $0.value) }.sorted { ($0.1, $0.0) < ($1.1, $1.0) }
     }
 
-    /// In the order of their instants.
+    /// Buckets, the earliest time first.
     var bucketsInOrder: [(key: String, fullAt: Int64)] {
         buckets.map { ($0.key, $0.value) }.sorted { ($0.1, $0.0) < ($1.1, $1.0) }
     }
 }
 
 extension QueueModel {
-    /// It becomes ready: it waits until it is one of the next of its key, behind what came before it.
+    /// Adds a ready operation to the waiting ones of its limit key: by lane, then by sequence.
     ///
-    /// - Returns: false if it has no key, and goes to its lane.
+    /// - Returns: false if the operation has no key, so it goes to its lane.
     mutating func enterKey(_ id: OperationID) -> Bool {
         guard let stored = operations[id], let key = stored.limitKey else { return false }
         let score = Self.placeScore(stored.record.header)
@@ -61,9 +61,9 @@ extension QueueModel {
         return true
     }
 
-    /// It was ready, and is no more.
+    /// Takes an operation that is no longer ready from its limit key.
     ///
-    /// - Returns: whether it stood in no lane, so that nothing of it stays behind.
+    /// - Returns: whether the operation stood in no lane, so that no reference stays behind.
     @discardableResult
     mutating func leaveKey(_ id: OperationID) -> Bool {
         guard let key = operations[id]?.limitKey else { return false }
@@ -80,7 +80,7 @@ extension QueueModel {
         useStarts(1, of: key)
     }
 
-    /// It leaves its worker.
+    /// Notes that an operation leaves its worker.
     mutating func stopOfKey(_ id: OperationID) {
         guard let key = operations[id]?.limitKey else { return }
         limitKeys.running[key]?.remove(id)
@@ -88,7 +88,7 @@ extension QueueModel {
         touch(key)
     }
 
-    /// It has left its worker untried: a rate counts what was tried.
+    /// Gives back the start of an operation that left its worker untried. A rate counts only tried operations.
     mutating func untryOfKey(_ id: OperationID) {
         if let key = operations[id]?.limitKey { useStarts(-1, of: key) }
     }
@@ -100,7 +100,7 @@ extension QueueModel {
         limitKeys.hasUsed = true
     }
 
-    /// The starts of its rate; nil = it has none.
+    /// The starts of a key's rate; nil = the key has no rate.
     private func bucket(of key: String) -> RateBucket? {
         limits.limit(of: key).rate.map { RateBucket($0, fullAt: limitKeys.buckets[key], now: now) }
     }
@@ -109,14 +109,14 @@ extension QueueModel {
         if !limitKeys.touched.contains(key) { limitKeys.touched.append(key) }
     }
 
-    /// Makes way for the next ones of each key in which something has changed. A claim does it before it takes from lanes.
+    /// Moves the next operations of each changed key to their lanes. A claim does so before it takes from lanes.
     mutating func settleKeys() {
         let keys = limitKeys.touched
         limitKeys.touched = []
         for key in keys { moveNext(key) }
     }
 
-    /// Ends a call.
+    /// Ends a call: settles changed keys, and wakes a worker if an operation has moved to a lane or a key was parked.
     mutating func announceKeys() {
         settleKeys()
         if limitKeys.hasMoved, !isFull, lanes.contains(where: { !$0.isEmpty }) { wake() }
@@ -126,7 +126,7 @@ extension QueueModel {
         limitKeys.wakesAt = nil
     }
 
-    /// Those that are full again, as many as a call can add.
+    /// Forgets buckets that are full again, at most as many as a call can add.
     private mutating func forgetBuckets() {
         for (key, fullAt) in limitKeys.bucketsInOrder.prefix(Defaults.trackedBatch) where fullAt <= now * 1000 {
             limitKeys.buckets[key] = nil
@@ -154,7 +154,7 @@ extension QueueModel {
         }
     }
 
-    /// A key without a start takes no turns before the next one is back.
+    /// Parks a key that lacks a start until the next start is back, if operations wait that could run otherwise.
     private mutating func park(_ key: String) {
         guard let bucket = bucket(of: key) else { return }
         let (waits, concurrency) = (limitKeys.ready[key]?.waiting.count ?? 0 > 0, limits.limit(of: key).concurrency)
@@ -169,9 +169,10 @@ extension QueueModel {
         limitKeys.wakesAt = min(limitKeys.wakesAt ?? .max, bucket.nextStart)
     }
 
-    /// The last of those in lanes waits again, and its reference is stale: another one of a higher lane goes first, or a limit was lowered.
+    /// Takes the last operation of a key out of its lane, where its reference becomes stale, and lets it wait again. An
+    /// operation of a higher lane goes first, or a limit was lowered.
     ///
-    /// - Returns: whether there was one, in a lane below that rank.
+    /// - Returns: whether an operation stood in a lane below `rank`.
     private mutating func putBack(_ key: String, below rank: Int64) -> Bool {
         guard let last = limitKeys.ready[key]?.next.entries.last, Self.rank(ofScore: last.score) > rank else {
             return false

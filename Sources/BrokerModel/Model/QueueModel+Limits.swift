@@ -1,6 +1,7 @@
 import Operations
 
-/// The starts of a rate at an instant: a bucket of as many as its burst, of which each takes a step to come back.
+/// The starts of a rate at one instant, as a bucket: it holds as many starts as the burst, and each used start takes a
+/// step to come back.
 struct RateBucket {
     private let step: Int64
     private let now: Int64
@@ -10,54 +11,55 @@ struct RateBucket {
     private(set) var fullAt: Int64
 
     /// - Parameters:
-    ///   - fullAt: as it was when a start was last used.
-    ///   - now: milliseconds.
+    ///   - fullAt: the value stored when a start was last used, in microseconds; nil = all starts are there.
+    ///   - now: the current time, in milliseconds.
     init(_ rate: QueueRate, fullAt: Int64?, now: Int64) {
         (step, self.now) = (rate.step, now)
         latest = now * 1000 + Int64(rate.burst) * step
         self.fullAt = max(now * 1000, min(fullAt ?? 0, latest))
     }
 
-    /// How many may start now.
+    /// How many operations may start now.
     var starts: Int { Int((latest - fullAt) / step) }
 
-    /// When the next start has come back, in milliseconds.
+    /// The time at which the next start is back, in milliseconds.
     var nextStart: Int64 { max(now + 1, now + (fullAt + step - latest + 999) / 1000) }
 
-    /// Starts are used; or come back, if their number is negative.
+    /// Uses starts; a negative count gives starts back.
     mutating func use(_ count: Int64) { fullAt = max(now * 1000, min(latest, fullAt + count * step)) }
 }
 
 // Limits of the queue.
 extension QueueModel {
-    /// Of so many keys other ones may start when the limit of all keys changes; those of more keys follow when one of theirs ends.
+    /// How many keys are updated at once when the limit of all keys changes. Further keys follow when one of their
+    /// operations ends.
     private static let keysAtOnce = 100
 
-    /// How many more may run; nil = any number.
+    /// How many more operations may run; nil = any number.
     var places: Int? { limits.concurrency.map { max(0, $0 - executingCount) } }
 
-    /// How many more may start by the rate; nil = any number.
+    /// How many more operations the rate lets start; nil = any number.
     private var starts: Int? { rateBucket?.starts }
 
     private var rateBucket: RateBucket? { limits.rate.map { RateBucket($0, fullAt: bucket, now: now) } }
 
-    /// How many more may start; nil = any number.
+    /// How many more operations may start; nil = any number.
     var room: Int? { [places, starts].compactMap { $0 }.min() }
 
-    /// So many were taken.
+    /// Notes that a claim has taken operations.
     ///
-    /// - Parameter more: something waits.
-    /// - Returns: when the next one may start that the rate holds back; nil = it holds none.
+    /// - Parameter more: whether more operations wait.
+    /// - Returns: the time of the next start that the rate holds back; nil = the rate holds back none.
     mutating func noteTaken(_ count: Int, more: Bool) -> Int64? {
         if count > 0 { useStarts(Int64(count)) }
         isFull = places == 0
         guard !isFull, let bucket = rateBucket, bucket.starts == 0 else { return nil }
-        // What comes while nothing waits has to wake a worker, or none would wait for that instant.
+        // An operation that comes while nothing waits must wake a worker, or no worker would time the next start.
         isFull = more
         return more ? bucket.nextStart : nil
     }
 
-    /// A rate counts what was tried.
+    /// Gives back the starts of untried operations. A rate counts only tried ones.
     mutating func returnStarts(_ untried: Int64) {
         if untried > 0 { useStarts(-untried) }
     }
@@ -68,16 +70,16 @@ extension QueueModel {
         bucket = used.fullAt
     }
 
-    /// For what is ready: while as many run as may, it wakes no worker.
+    /// Wakes a worker for a ready operation, unless no more may start.
     mutating func wakeForReady() { if !isFull { wake() } }
 
-    /// Something leaves its worker. At the end of the call a worker is woken, if as many ran before as may.
+    /// Notes that an operation leaves its worker. If the limit was full before, the end of the call wakes a worker.
     mutating func noteLeaving() {
         guard isFull else { return }
         (isFull, wasFull) = (false, true)
     }
 
-    /// Ends a call.
+    /// Ends a call: wakes a worker if an operation left a full queue.
     mutating func announceRoom() {
         guard wasFull else { return }
         wasFull = false
@@ -110,7 +112,9 @@ extension QueueModel {
         return limits
     }
 
-    /// - Returns: what it has changed, in words.
+    /// Sets the limits of a key.
+    ///
+    /// - Returns: the changes in words.
     private mutating func set(_ change: KeyLimitChange) -> [String] {
         let isAll = change.key == QueueLimits.allKeys
         var limit = isAll ? limits.perKey : limits.keys[change.key] ?? KeyLimit()

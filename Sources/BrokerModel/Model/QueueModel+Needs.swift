@@ -3,18 +3,18 @@ import Operations
 /// A dependency of an operation.
 struct Need: Equatable {
     var policy: NeedPolicy
-    /// The last end of it that the operation has heard of.
+    /// The last end of the dependency that was reported to the operation.
     var end: DependencyEnd?
-    /// Of a callback: its group has had the death of a member before.
+    /// For a callback: whether its group already had a dead member.
     var isSeen = false
 
-    /// Whether it does not hold up the operation any more.
+    /// Whether the dependency no longer blocks the operation.
     var isMet: Bool {
         guard let end, !isSeen else { return isSeen }
         return policy.isMet(byEnd: end == .finished)
     }
 
-    /// As the scripts keep it.
+    /// The text that the scripts store.
     var text: String { "\(policy.rawValue) \(end?.letter ?? "-")" }
 }
 
@@ -44,7 +44,7 @@ enum DependencyEnd: Int64, CaseIterable {
 
     var letter: String { String(Array("fdcem")[Int(rawValue)]) }
 
-    /// As it stands in the reason of a cancel.
+    /// The words in the reason of a cancel.
     var words: String {
         switch self {
         case .finished: "has finished"
@@ -63,17 +63,18 @@ enum DependencyEnd: Int64, CaseIterable {
     }
 }
 
-/// What a new operation depends on.
+/// The dependencies of a new operation, as read.
 struct NeedsReading {
-    /// Of each need the sequence that its dependency had at the last end of which the operation has heard.
+    /// The dependencies. `heard` is the dependency's sequence at the last end that was reported to the operation.
     var needs: [(name: DependencyName, need: Need, heard: Int64)] = []
     var unknown: OperationID?
-    /// What it is for a group is not needed any more, or the operation is no group.
+    /// The group that does not need the callback any more, or that is no group.
     var needless: OperationID?
 
     var isMet: Bool { needs.allSatisfy { $0.need.isMet } }
 
-    /// The first one because of which the operation is cancelled at once. Then it takes the place of none.
+    /// The first dependency that cancels the operation at once. Such an operation replaces no other one at a unique
+    /// key.
     var failed: (name: DependencyName, end: DependencyEnd)? {
         for (name, need, _) in needs where need.policy == .cancel && !need.isMet {
             if let end = need.end { return (name, end) }
@@ -82,7 +83,7 @@ struct NeedsReading {
     }
 }
 
-// What depends on others waits until they have ended.
+// Operations with dependencies wait until these have ended.
 extension QueueModel {
     static let resolvedAtOnce = 50
     static let edgesAtOnce = 500
@@ -93,9 +94,9 @@ extension QueueModel {
         (needs[id]?.values.count { !$0.isMet } ?? 0) + (open.contains(id) ? 1 : 0)
     }
 
-    /// What a new operation depends on, as it is now.
+    /// Reads the dependencies of a new operation as they are now.
     ///
-    /// - Returns: the needs in their order; or the id of the first one that is unknown.
+    /// - Returns: the dependencies in their order, or the id of the first unknown one.
     mutating func readNeeds(_ links: OperationLinks?) -> NeedsReading {
         var reading = NeedsReading()
         for (name, policy) in links?.kept ?? [] {
@@ -149,7 +150,7 @@ extension QueueModel {
         if let (name, end) = new.failed { cancelDependent(id, of: name, end) }
     }
 
-    /// References to it in lanes stay as they are, see `OperationHeader.isSame`.
+    /// Marks an operation as linked. References in lanes stay as they are, see `OperationHeader.isSame`.
     mutating func setLinked(_ id: OperationID) {
         operations[id]?.record.header.linked = true
         guard operations[id]?.record.state == .executing, let owner = owner(of: id) else { return }
@@ -165,7 +166,7 @@ extension QueueModel {
 // MARK: - Ends
 
 extension QueueModel {
-    /// It has ended, or is removed: what waits for it goes on before the call ends.
+    /// Handles an operation that has ended or is removed. The dependents continue before the call ends.
     mutating func endLinks(of id: OperationID, _ end: DependencyEnd) {
         if end == .removed { forgetNeeds(of: id) }
         if end == .finished { endRun(of: id, isCompleted: true) }
@@ -175,8 +176,8 @@ extension QueueModel {
         send(end: end, of: id, sequence: sequence)
     }
 
-    /// Removes the hope of dependents that an ended operation is tried again: they wait no more. A new sequence makes that count. It is
-    /// heard of at a sweep.
+    /// Notes that an ended operation is removed, so its dependents no longer wait for a retry. A new sequence makes the
+    /// removal count. A sweep notifies the dependents.
     mutating func noteRemoval(of id: OperationID) {
         guard dependencies.contains(id) || dependentQueues[id]?.isEmpty == false else { return }
         sequence += 1
@@ -185,7 +186,7 @@ extension QueueModel {
         hasNewOutbox = true
     }
 
-    /// Of two ends of one in a call the last counts.
+    /// Notes an end of a dependency. If it ends twice in a call, the last end counts.
     mutating func noteEnded(_ name: DependencyName, _ sequence: Int64, _ end: DependencyEnd) {
         if let place = endedDependencies.firstIndex(where: { $0.name == name }) {
             endedDependencies[place] = (name, sequence, end)
@@ -194,7 +195,7 @@ extension QueueModel {
         }
     }
 
-    /// The next ones at unique keys, and what depends on what has ended.
+    /// Lets the next operations at freed unique keys continue, and the dependents of ended operations.
     mutating func goOn() {
         var isLeft = false
         while !freedKeys.isEmpty || !endedDependencies.isEmpty {
@@ -209,7 +210,7 @@ extension QueueModel {
         hasNewOutbox = false
     }
 
-    /// Ends a call.
+    /// Ends a call: wakes a worker for operations that were blocked and can start.
     mutating func announceStartable() {
         climbs = 0
         if wasBlocked { wakeForReady() }
@@ -217,7 +218,7 @@ extension QueueModel {
         (wasBlocked, startableAt) = (false, nil)
     }
 
-    /// A sweep goes on with those of whose end not all dependents have heard.
+    /// Continues, in a sweep, with ends of which not all dependents were notified.
     mutating func clearOutbox() {
         leftToResolve = Self.resolvedBySweep
         var list: [(name: DependencyName, sequence: Int64, end: DependencyEnd)] = []
@@ -229,7 +230,7 @@ extension QueueModel {
         forgetRemoved(list)
     }
 
-    /// Of what has no record, once all have heard of its end.
+    /// Forgets the dependents of operations without a record, once all were notified.
     private mutating func forgetRemoved(_ ended: [(name: DependencyName, sequence: Int64, end: DependencyEnd)]) {
         for (name, _, _) in ended
         where name.queue == nil && operations[name.id] == nil && !outbox.contains(name) {
@@ -237,9 +238,9 @@ extension QueueModel {
         }
     }
 
-    /// Dependents hear of ends, each of all that concern it.
+    /// Notifies dependents of ends. Each dependent gets all ends that concern it.
     ///
-    /// - Returns: whether some have not heard.
+    /// - Returns: whether some dependents were not notified.
     private mutating func resolve(_ ended: [(name: DependencyName, sequence: Int64, end: DependencyEnd)]) -> Bool {
         var hearing: [OperationID] = []
         var ends: [OperationID: [(name: DependencyName, sequence: Int64, end: DependencyEnd)]] = [:]
@@ -263,7 +264,7 @@ extension QueueModel {
         return isLeft
     }
 
-    /// What has no such need any more was released, or is gone.
+    /// Applies ends to a dependent. A dependent without such a dependency was released or is gone.
     private mutating func hear(
         _ id: OperationID,
         _ ends: [(name: DependencyName, sequence: Int64, end: DependencyEnd)]
@@ -305,7 +306,8 @@ extension QueueModel {
         if dependents[dependency]?.count == 0 { dependents[dependency] = nil }
     }
 
-    /// Something that a blocked operation waits for is there. If that was the last, it is ready, or scheduled if its time is to come.
+    /// Makes a blocked operation ready once nothing blocks it, or scheduled if its time is still to come. A group ends
+    /// instead.
     mutating func leaveBlocked(_ id: OperationID) {
         guard let stored = operations[id], effectiveState(of: stored.record) == .blocked, !stored.waitsForTurn,
             stored.hold == nil, unmetCount(of: id) == 0
@@ -315,7 +317,7 @@ extension QueueModel {
         start(id)
     }
 
-    /// Everything that is kept of an operation.
+    /// Erases all that is stored of an operation.
     mutating func erase(_ id: OperationID) {
         operations[id] = nil
         forgetNeeds(of: id)
@@ -395,7 +397,7 @@ extension QueueModel {
 }
 
 extension NeedPolicy {
-    /// Whether a callback waits for a success that cannot come any more. A dead group may be tried again.
+    /// Whether a callback waits for a success that can no longer come. A dead group may still be retried.
     func neverSucceeds(after end: DependencyEnd?) -> Bool {
         guard self == .success, let end else { return false }
         return end != .finished && end != .dead
@@ -403,7 +405,7 @@ extension NeedPolicy {
 }
 
 extension OperationHeader {
-    /// Whether a reference with this header means a record with that one: the record may be linked since.
+    /// Whether a reference with this header means a record with the other one. The record may have become linked since.
     func isSame(as other: OperationHeader) -> Bool {
         var header = self
         header.linked = other.linked
@@ -453,7 +455,7 @@ extension QueueModel {
         return .done(added: reading.needs.map(\.name).filter { !changed.contains($0) })
     }
 
-    /// What is not there yet, or with another policy. A member that did not finish may be there anew.
+    /// The added dependencies that are new or have another policy. A member that ended without finishing counts as new.
     private func missing(of added: OperationLinks?, _ known: [DependencyName: Need]) -> OperationLinks? {
         var missing = added
         missing?.after.removeAll { known[$0.name]?.policy == NeedPolicy($0.policy) }

@@ -1,6 +1,6 @@
 import Operations
 
-// What user interfaces read.
+// Reads for user interfaces.
 extension QueueModel {
     func detail(_ id: OperationID) -> OperationDetail? {
         guard let stored = operations[id] else { return nil }
@@ -31,7 +31,8 @@ extension QueueModel {
         return detail
     }
 
-    /// Shows a cancel of the whole queue in each operation that it concerns. The operation's record may not contain it yet.
+    /// The cancel of an operation. A cancel of the whole queue shows in each operation that it concerns, even if the
+    /// operation's record does not contain it yet.
     private func trace(of stored: StoredOperation, state: OperationState) -> CancelTrace? {
         let isTold = state == .executing && stored.record.fence <= cancelledFence
         let isInBatch = state == .cancelled && stored.record.state != .cancelled
@@ -49,7 +50,7 @@ extension QueueModel {
         )
     }
 
-    /// The oldest loss first.
+    /// Lost workers, the oldest loss first.
     var lostInOrder: [LostWorker] {
         lost.values.sorted { ($0.recoveredAt, $0.worker) < ($1.recoveredAt, $1.worker) }
     }
@@ -87,7 +88,8 @@ extension QueueModel {
         return snapshot
     }
 
-    /// What a cancel of the whole queue ended counts as cancelled before it is cleared away.
+    /// How many operations each state has. Operations ended by a cancel of the whole queue count as cancelled before
+    /// they are cleared away.
     private var counts: [OperationState: Int] {
         var counts: [OperationState: Int] = [
             .ready: readyCount, .scheduled: scheduled.count, .retrying: retrying.count, .blocked: blocked.count,
@@ -98,7 +100,8 @@ extension QueueModel {
         return counts
     }
 
-    /// By the heads of the lanes, also where such a head is a reference left behind.
+    /// How long the oldest ready operation has waited, in milliseconds. Read from the heads of the lanes, even if such
+    /// a head is a stale reference.
     private var oldestReady: Int64? {
         guard readyCount > 0 else { return nil }
         let heads = lanes.compactMap(\.head?.header) + firstUnhandled + firstOfKeys
@@ -152,7 +155,7 @@ extension QueueModel {
 extension QueueModel {
     typealias Holding = (worker: String, fence: Int64, element: LaneElement)
 
-    /// Worker by worker in the order of their leases, each in order of fences.
+    /// Held operations: by the leases of their workers, then by fence.
     var heldInOrder: [Holding] {
         leasesInOrder.flatMap { lease in
             (workers[lease.key]?.inFlight ?? [:]).sorted { $0.key < $1.key }.map { (lease.key, $0.key, $0.value) }
@@ -179,7 +182,7 @@ extension QueueModel {
     }
 }
 
-/// What the first kilobyte of an envelope says, as a snapshot reads it: the name comes first.
+/// The fields in the first kilobyte of an envelope, which is all that a snapshot reads. The name comes first.
 private struct EnvelopeHead {
     var name = "?"
     var attempts = Defaults.attempts
@@ -197,7 +200,8 @@ private struct EnvelopeHead {
 // MARK: - Pages
 
 extension QueueModel {
-    /// Scheduled and retrying ones: the next due first. Executing ones: by worker and fence. The cursor is the place of the last row.
+    /// Returns a page of a state. Scheduled and retrying operations: the next due first. Executing ones: by worker and
+    /// fence. The cursor is the place of the last row.
     func page(state: OperationState, cursor: String?, limit: Int, sought: SoughtText?) -> OperationPage {
         let all = rows(of: state)
         let rows = all.dropFirst(cursor.map { start(behind: $0, in: all, state) } ?? 0)
@@ -239,7 +243,9 @@ extension QueueModel {
             + unhandled.values.sorted { $0.number < $1.number }.flatMap(\.set.entries).compactMap { detail($0.id) }
     }
 
-    /// Of a row that is gone, the next one in the order of its place. What is ready leaves its lane at the head, with all that was before it.
+    /// The index of the first row behind a cursor. If the cursor's row is gone, the next row in the order of places
+    /// follows. Ready operations leave at the head of a lane, with all rows before them, so their page begins at the
+    /// first row.
     private func start(behind cursor: String, in rows: [PlacedRow], _ state: OperationState) -> Int {
         if let index = rows.firstIndex(where: { $0.place == cursor }) { return index + 1 }
         let isDescending = ![.scheduled, .retrying, .executing].contains(state)
@@ -249,7 +255,7 @@ extension QueueModel {
         } ?? rows.count
     }
 
-    /// "score id" or "worker fence".
+    /// Parses the place of a row: "score id" or "worker fence".
     private static func order(of place: String) -> (Int64, String, Int64)? {
         let words = place.split(separator: " ").map(String.init)
         guard words.count == 2 else { return nil }
@@ -265,8 +271,8 @@ extension QueueModel {
         rows(of: (ended[state]?.entries ?? []).reversed())
     }
 
-    /// What a cancel of the whole queue ended and no sweep has cleared away: each place from its tail. What was removed or retried since then
-    /// is none of it.
+    /// Operations that a cancel of the whole queue ended and no sweep has cleared away, each place from its tail.
+    /// Operations removed or retried since then are left out.
     private func rows(of batch: CancelledBatch) -> [OperationDetail] {
         let elements = batch.lanes.reversed().flatMap { $0.elements.reversed() }
         return elements.compactMap { row(of: $0, state: .cancelled, fence: 0) }
@@ -281,7 +287,7 @@ extension QueueModel {
         set.entries.reversed().filter { counts($0.id, stored, through: sequence) }.compactMap { detail($0.id) }
     }
 
-    /// How many rows a batch has.
+    /// The number of rows of a batch.
     private func count(of batch: CancelledBatch) -> Int {
         func count(_ set: ScoredSet, _ stored: OperationState) -> Int {
             set.entries.count { counts($0.id, stored, through: batch.sequence) }
@@ -297,7 +303,7 @@ extension QueueModel {
         return record.state == stored && record.header.sequence <= sequence
     }
 
-    /// Whether an element of a lane is the one that counts: others were left behind.
+    /// Whether an element of a lane counts. Stale references do not.
     private func counts(_ element: LaneElement, as state: OperationState) -> Bool {
         guard element.header.tracked else { return true }
         guard let record = operations[element.id]?.record else { return false }

@@ -1,26 +1,26 @@
 import Operations
 
-/// What a queue knows of an operation in another queue that some of its own depend on.
+/// The known state of an operation in another queue on which operations of this queue depend.
 struct RemoteOperation {
-    /// Of the last end of which it has heard; 0 = of none.
+    /// The sequence of the last end that was reported to this queue; 0 = none.
     var sequence: Int64 = 0
     var end: DependencyEnd?
-    /// Of one that has finished, if it is short; else empty.
+    /// The result of a finished operation, if it is short; otherwise empty.
     var result: [UInt8] = []
-    /// How often its queue was asked.
+    /// How often the other queue was asked.
     var asks = 0
-    /// Since when its queue does not know it.
+    /// The time since which the other queue does not know the operation.
     var unknownSince: Int64?
 }
 
-/// Ends of which another queue has to hear.
+/// Ends to report to another queue.
 struct Outbox {
     var ends = ScoredSet()
-    /// From which instant on a relay may take them.
+    /// The time from which a relay may take the ends.
     var freeAt: Int64 = 0
 }
 
-// Operations that depend on those of other queues.
+// Operations that depend on operations of other queues.
 extension QueueModel {
     static let firstAsk: Int64 = 10_000
     static let secondAsk: Int64 = 60_000
@@ -39,10 +39,11 @@ extension QueueModel {
         asking.insert(name, score: min(asking.score(of: name) ?? .max, now + Self.firstAsk))
     }
 
-    /// Its queue has said how it stands. An end counts only with a higher sequence than the last one; that it has finished also after a failure with a
-    /// higher one, since it is final.
+    /// Notes the state that another queue has reported for an operation. An end counts only if its sequence is higher
+    /// than that of the last end. Exception: a finish is final, so it counts even after a failure with a higher
+    /// sequence.
     ///
-    /// - Returns: sequence and kind of its last end, and whether this queue has not heard of that before.
+    /// - Returns: sequence and kind of the last end, and whether that end is new to this queue.
     mutating func hear(
         of name: DependencyName,
         _ said: RemoteState
@@ -56,7 +57,7 @@ extension QueueModel {
         if said.status == .unknown {
             let since = known.unknownSince ?? now
             known.unknownSince = since
-            // As if it was removed, once it is unknown for long.
+            // An operation that is unknown for long counts as removed.
             (sequence, end) = (
                 known.sequence + 1, now - since >= Self.unknownFor && known.end != .removed ? .removed : nil
             )
@@ -73,18 +74,19 @@ extension QueueModel {
         return (known.sequence, known.end, isNew)
     }
 
-    /// What a new operation depends on in another queue. It may have ended since its queue has said how it stands, and this queue may have heard of that.
+    /// Reads a dependency of a new operation in another queue. The dependency may have ended after its queue answered,
+    /// and this queue may know of that end.
     mutating func readRemoteNeed(
         _ name: DependencyName,
         _ policy: NeedPolicy,
         _ said: RemoteState?
     ) -> (need: Need, heard: Int64)? {
-        // A group waits for members that are about to be enqueued.
+        // A group may wait for members that are not enqueued yet.
         let said = said ?? RemoteState(name.id, .unknown, sequence: 0)
         guard said.status != .unknown || policy == .member else { return nil }
         let (last, end, isNew) = hear(of: name, said)
         if isNew, let end { noteEnded(name, last, end) }
-        // Of what was removed before, the end is not that of what comes.
+        // The end of a removed operation is not the end of the next one with its id.
         if said.status == .unknown, end != .finished {
             return (Need(policy: policy, end: nil), end == nil || end == .removed ? last : last - 1)
         }
@@ -93,7 +95,7 @@ extension QueueModel {
         return (Need(policy: policy, end: nil), max(said.sequence - 1, last))
     }
 
-    /// Another queue says how its operations stand.
+    /// Applies the states of operations that another queue has reported.
     mutating func resolve(_ states: [RemoteState], of source: String) {
         leftToResolve = Self.resolvedByMessage
         for state in states {
@@ -111,8 +113,8 @@ extension QueueModel {
         }
     }
 
-    /// Notes a dependency that has not ended since it got this sequence: no end before counts, also one that is still on its way. If it had ended before, it is tried
-    /// again, and its groups wait for it.
+    /// Notes that a dependency has not ended since it got this sequence. Earlier ends no longer count, even if one is
+    /// still on its way. A dependency that had ended before is retried, and its groups wait for it again.
     private mutating func noteLive(_ name: DependencyName, sequence: Int64, hadEnded: Bool) {
         remote[name]?.sequence = sequence - 1
         guard hadEnded else { return }
@@ -122,12 +124,13 @@ extension QueueModel {
         waitForRemote(name)
     }
 
-    /// A retry: what it needs in other queues may have ended without a message that got here.
+    /// Asks soon about the dependencies of a retried operation in other queues. A message about an end may have been
+    /// lost.
     mutating func askForNeeds(of id: OperationID) {
         for (name, need) in needs[id] ?? [:] where name.queue != nil && !need.isMet { askSoon(name) }
     }
 
-    /// What is looked at again, operations of other queues and open groups: when, and as the scripts call it.
+    /// Operations of other queues and open groups that are to be looked at: the time, and the name in the scripts.
     private func lookedAt(until instant: Int64, limit: Int) -> ArraySlice<(score: Int64, text: String)> {
         let names = asking.upTo(instant, limit: limit).map { (score: $0.score, text: "\($0.member)") }
         let groups = openGroups.upTo(instant, limit: limit).map { (score: $0.score, text: "+\($0.id)") }
@@ -153,7 +156,9 @@ extension QueueModel {
         return questions
     }
 
-    /// - Returns: when to look again; nil = nothing depends on it any more.
+    /// Looks at a dependency, and adds it to the questions if its state is needed.
+    ///
+    /// - Returns: milliseconds until the next look; nil = nothing depends on it any more.
     private mutating func look(at name: DependencyName, _ questions: inout RemoteQuestions) -> Int64? {
         let ids = (dependents[name]?.entries ?? []).prefix(Self.dependentsLookedAt).map(\.member)
         var (left, isAwaited) = (0, false)
@@ -179,7 +184,7 @@ extension QueueModel {
     }
 }
 
-// What other queues have to hear of.
+// Ends that other queues have to know.
 extension QueueModel {
     mutating func link(_ ids: [OperationID], from queue: String) -> [RemoteState] {
         var bytes = 0
@@ -220,7 +225,7 @@ extension QueueModel {
         }
     }
 
-    /// It is tried again: the end that others have not heard of is none any more.
+    /// Takes back an end that was not reported yet, because the operation is tried or opened again.
     mutating func takeBackEnd(of id: OperationID) {
         outbox.remove(DependencyName(id))
         for queue in dependentQueues[id] ?? [] { outboxes[queue]?.ends.remove(id) }
@@ -281,7 +286,7 @@ extension QueueModel {
 }
 
 extension DependencyEnd {
-    /// nil = it is no end.
+    /// Returns nil if the status is no end.
     init?(_ status: RemoteState.Status) {
         switch status {
         case .finished: self = .finished

@@ -1,15 +1,15 @@
 import Operations
 
-// What running operations write.
+// Writes of running operations.
 extension QueueModel {
-    /// Whether the call of that number was heard before; 0 is never a repeat.
+    /// Whether a call with this number was received before; 0 is never a repeat.
     mutating func isRepeated(report number: Int, worker: String) -> Bool {
         guard number > 0 else { return false }
         defer { workers[worker, default: HeldOperations()].reports = max(number, workers[worker]?.reports ?? 0) }
         return number <= workers[worker]?.reports ?? 0
     }
 
-    /// Reports of untracked operations are accepted and kept nowhere.
+    /// Stores a report of a run. Reports of untracked operations are accepted and not stored.
     mutating func report(_ report: Report, worker: String, isRepeat: Bool) -> Bool {
         guard workers[worker]?.inFlight[report.fence]?.id == report.id else {
             return reportOfForced(report, worker: worker)
@@ -37,7 +37,7 @@ extension QueueModel {
         return outcome
     }
 
-    /// Of a run whose fence a forced cancel has taken, only two times are stored.
+    /// Stores a report of a run whose fence a forced cancel has taken: only the times of acknowledgement and stop.
     private mutating func reportOfForced(_ report: Report, worker: String) -> Bool {
         guard [.cancelAcknowledged, .cancelStopped].contains(report.content) else { return false }
         let hasStopped = report.content == .cancelStopped

@@ -1,8 +1,8 @@
 import Operations
 
-// Schedules: the model does not read their definitions, as the scripts do not.
+// Schedules. Like the scripts, the model does not read their definitions.
 extension QueueModel {
-    /// A worker that watches for an instant, and lets it pass by so much, is replaced.
+    /// How late the worker that watches for an instant may be before another worker replaces it.
     private static let passedMilliseconds: Int64 = 1000
 
     var nextOfSchedules: Int64? { schedules.values.compactMap(\.due).min() }
@@ -67,7 +67,7 @@ extension QueueModel {
         )
     }
 
-    /// Done once: by the first that names the next instant.
+    /// Fires an instant of a schedule, once: the first call that names the next instant does it.
     mutating func fire(_ firing: ScheduleFiring) -> FiringReply {
         guard var schedule = schedules[firing.id], schedule.due == firing.instant,
             schedule.revision == firing.revision, firing.instant <= now
@@ -93,7 +93,7 @@ extension QueueModel {
 
     private mutating func announceSchedules() { effects.messages.append((nil, .schedules)) }
 
-    /// Milliseconds until this worker should look for what is due; nil = another one does.
+    /// Milliseconds until this worker should look for due schedules; nil = another worker does, or nothing will be due.
     mutating func watchSchedules(_ worker: String) -> Int64? {
         guard let due = nextOfSchedules else { return nil }
         if let watcher = scheduleWatcher, watcher != worker, let lease = leases[watcher], lease >= now,

@@ -1,10 +1,11 @@
 import Operations
 
-// Every write of a worker about what it holds. The proof is the fence in the worker's in-flight hash.
+// Writes of a worker about the operations that it holds. The fence in the worker's in-flight hash is the proof.
 extension QueueModel {
     /// Takes a held operation away from its worker; nil = the fence is stale.
     ///
-    /// - Parameter isCompletion: its run has finished: then what its body has enqueued for that starts with its end, otherwise it goes here.
+    /// - Parameter isCompletion: whether the run has finished. If so, operations that its body enqueued for that start
+    ///   at its end; otherwise this call removes them.
     mutating func release(
         _ fence: Int64,
         of worker: String,
@@ -22,13 +23,14 @@ extension QueueModel {
 
     func isCancelled(fence: Int64, order: CancelIntent?) -> Bool { order != nil || fence <= cancelledFence }
 
-    /// Ends a released operation as cancelled, and remembers who wanted it.
+    /// Ends a released operation as cancelled, and stores who requested the cancel.
     mutating func endCancelled(_ id: OperationID, order: CancelIntent?, usesAttempt: Bool) {
         if operations[id]?.cancel == nil { operations[id]?.cancel = order ?? queueCancel }
         end(id, as: .cancelled, usesAttempt: usesAttempt)
     }
 
-    /// The same write was done before, if the record has the fence as its last and stands where that write can have left it.
+    /// Returns `.already` if the same write was done before: the fence is the record's last, and the write can have
+    /// left its state. Returns `.stale` otherwise.
     private func repeated(_ fence: Int64, _ id: OperationID, states: Set<OperationState>) -> SettleOutcome {
         guard let record = operations[id]?.record, record.fence == fence, states.contains(record.state) else {
             return .stale
@@ -40,8 +42,8 @@ extension QueueModel {
 // MARK: - Completion
 
 extension QueueModel {
-    /// A completion is accepted although a cancel was requested: the work is done. A tracked operation that somebody removed
-    /// meanwhile cannot exist, since what runs is not removed.
+    /// Finishes an operation, even if a cancel was requested: the work is done. A tracked operation always has its
+    /// record here, because a running operation cannot be removed.
     mutating func complete(_ completion: Completion, worker: String) -> SettleOutcome {
         guard
             let (element, _) = release(completion.fence, of: worker, id: completion.id, isCompletion: true)
@@ -62,7 +64,8 @@ extension QueueModel {
 // MARK: - Failure
 
 extension QueueModel {
-    /// A failed attempt counts, also when its operation ends as cancelled; a snooze does not. A requested cancel beats all others.
+    /// Ends or continues an operation whose run did not complete. A failed attempt counts even if its operation ends as
+    /// cancelled; a snooze, a yield and a standing cancel use no attempt. A requested cancel wins over everything else.
     mutating func fail(_ failure: Failure, worker: String) -> SettleOutcome {
         guard let (element, order) = release(failure.fence, of: worker, id: failure.id) else {
             let states: Set<OperationState> = [.retrying, .dead, .cancelled, .blocked, .scheduled, .ready]
@@ -99,7 +102,8 @@ extension QueueModel {
         }
     }
 
-    /// The next attempt begins with delivery 1, and without an expiry: the operation was started in time.
+    /// Schedules the next attempt. The attempt begins with delivery 1 and without an expiry, because the operation
+    /// started in time.
     private mutating func retryLater(_ id: OperationID, pause: Int64) -> SettleOutcome {
         countAttempt(of: id)
         operations[id]?.record.header.delivery = 1
@@ -153,7 +157,8 @@ extension QueueModel {
         return .done(.ready)
     }
 
-    /// It started in time, so no expiry counts any more; and it ended by itself, so lost workers are counted anew.
+    /// Prepares an operation that runs again. The operation started in time, so its expiry no longer counts. The run
+    /// ended by itself, so the count of deliveries starts again at 1.
     private mutating func runAgain(_ id: OperationID, as state: OperationState, at instant: Int64) {
         add("returned")
         operations[id]?.record.header.delivery = 1
@@ -166,7 +171,8 @@ extension QueueModel {
 // MARK: - Giving back
 
 extension QueueModel {
-    /// Whatever their order in the call, those given to the front stand there in the order in which they were handed out.
+    /// Gives operations back. Operations given to the front stand there in the order in which they were claimed,
+    /// whatever their order in the call.
     mutating func giveBack(_ returns: [Return], worker: String) -> [SettleOutcome] {
         var outcomes = [SettleOutcome](repeating: .stale, count: returns.count)
         let before = totals["returned"] ?? 0
@@ -217,8 +223,8 @@ extension QueueModel {
         )
     }
 
-    /// Hands an element back to the head of its lane. What was recovered from a lost worker had started: its expiry is dropped,
-    /// and its record forgets the lost run's fence, so that a late write under it is stale.
+    /// Puts an element back to the head of its lane, or to the waiting ones of its limit key. A recovered operation had
+    /// started, so its expiry is dropped.
     mutating func putBack(_ element: LaneElement, delivery: Int, keepsExpiry: Bool) {
         var element = element
         element.header.delivery = delivery

@@ -1,10 +1,11 @@
 import Operations
 
-// Standing cancels: workers compare what they have claimed with them before a body begins.
+// Standing cancels. Workers compare claimed operations with them before a body begins.
 extension QueueModel {
     var livingStanding: [StandingCancel] { standing.filter { $0.endsAt > now } }
 
-    /// What a claim answers: 0 = no standing cancel is alive. Then they are forgotten, also should the clock go back.
+    /// The revision that a claim returns; 0 = no standing cancel is alive. In that case all are forgotten, so a clock
+    /// that goes back revives none.
     mutating func takeLiveRevision() -> Int64 {
         if !livingStanding.isEmpty { return standingRevision }
         standing = []
@@ -15,7 +16,9 @@ extension QueueModel {
         StandingCancels(time: now, revision: standingRevision, cancels: livingStanding)
     }
 
-    /// The one with the same query gets another end, requester and reason. nil = the queue has as many as it may.
+    /// Sets a standing cancel. A cancel with the same query gets another end, requester and reason.
+    ///
+    /// - Returns: the id and the end; nil = the queue has as many standing cancels as it may have.
     mutating func setStanding(_ new: NewStandingCancel) -> (id: Int64, endsAt: Int64)? {
         standing = livingStanding
         let index: Int
@@ -48,7 +51,7 @@ extension QueueModel {
         return removed.map(\.id)
     }
 
-    /// A worker has cancelled an operation for a standing cancel.
+    /// Counts an operation that a worker has cancelled because of a standing cancel.
     mutating func noteCaught(by id: Int64) {
         if let index = standing.firstIndex(where: { $0.id == id }) { standing[index].caught += 1 }
     }

@@ -1,8 +1,8 @@
 import Operations
 
-/// Unhandled operations of one name, in the order in which they come back: by lane, then as they were enqueued.
+/// Unhandled operations of one name, in the order in which they return: by lane, then by sequence.
 struct UnhandledSet {
-    /// Grows with each set of the queue.
+    /// The number of the set, which grows with each new set of the queue.
     var number: Int64
     var set = ScoredSet()
 }
@@ -10,17 +10,17 @@ struct UnhandledSet {
 extension QueueModel {
     private static let sequences: Int64 = 1 << 44
 
-    /// 0 is the highest lane.
+    /// The rank of a score's lane; 0 is the highest lane.
     static func rank(ofScore score: Int64) -> Int64 { score / sequences }
 
-    /// Where it stands in a set of what is ready: by lane, then as they were enqueued.
+    /// The score in a set of ready operations: by lane, then by sequence.
     static func placeScore(_ header: OperationHeader) -> Int64 {
         Int64(4 - header.priority.lane) * sequences + header.sequence
     }
 
     var unhandledCount: Int { unhandled.values.reduce(0) { $0 + $1.set.count } }
 
-    /// The names with most operations first, as Redis orders them.
+    /// The names in the order of Redis: those with most operations first.
     var unhandledInOrder: [(name: String, count: Int)] {
         Self.inOrder(unhandled).map { ($0.name, $0.set.count) }
     }
@@ -36,7 +36,8 @@ extension QueueModel {
         }
     }
 
-    /// Undoes the start of a released operation that has a record. False = there are too many names.
+    /// Sets a released operation aside as unhandled, and undoes its start. The operation has a record. Returns false if
+    /// there are too many names.
     mutating func setAside(_ element: LaneElement, _ name: String) -> Bool {
         let id = element.id
         if unhandled[name] == nil {
@@ -58,7 +59,8 @@ extension QueueModel {
         return true
     }
 
-    /// A ready operation leaves its place: the set of its name, or its lane, where its reference stays behind.
+    /// Takes a ready operation out of the set of its name, its limit key or its lane. A reference in a lane stays
+    /// behind.
     mutating func leaveReady(_ id: OperationID) {
         guard let name = operations[id]?.unhandledName else {
             if !leaveKey(id) { stale += 1 }
@@ -73,10 +75,10 @@ extension QueueModel {
         if unhandled[name]?.set.count == 0 { unhandled[name] = nil }
     }
 
-    /// Puts the first operations with these names to the heads of their lanes, in their order, with about 256 KiB of records. They stay in
-    /// their sets until `settle`.
+    /// Moves the first operations with these names to the heads of their lanes, in their order, up to about 256 KiB of
+    /// records. The operations stay in their sets until `settle`.
     ///
-    /// - Returns: their names.
+    /// - Returns: the moved operations, with their names.
     mutating func readmit(_ names: [String], atMost limit: Int) -> [OperationID: String] {
         var (room, bytes) = (limit, 0)
         var moved: [OperationID: String] = [:]
@@ -105,11 +107,12 @@ extension QueueModel {
         return moved
     }
 
-    /// After lanes were taken from: what others went before of goes from the head of its lane back to its place; the rest leaves its set.
+    /// Ends a readmission after a claim. Moved operations that were not taken leave their lanes and stay in their sets;
+    /// all others leave their sets.
     mutating func settle(_ moved: [OperationID: String]) {
         var moved = moved
         for lane in lanes.indices {
-            // The head may as well be a stale reference to one of these.
+            // The head may also be a stale reference to one of these operations.
             while let header = lanes[lane].head?.header, operations[header.id]?.record.header == header,
                 let name = moved.removeValue(forKey: header.id)
             {

@@ -1,18 +1,18 @@
 import Operations
 
 extension UniqueClaim {
-    /// Nothing is enqueued while another one is in flight.
+    /// Whether nothing is enqueued while another operation is in flight.
     var yields: Bool { policy == .join || policy == .skip }
 }
 
-/// Who has a unique key.
+/// The holder of a unique key.
 struct KeyHolder {
     enum Claim: Equatable {
-        /// It is waiting or executing, if its record says so; else the key is free.
+        /// The operation waits or executes, if its record says so; otherwise the key is free.
         case inFlight
-        /// It has finished, and its result is fresh up to this instant.
+        /// The operation has finished, and its result is fresh until this time.
         case fresh(until: Int64)
-        /// A forced cancel has ended it, and its body may still run in this worker.
+        /// A forced cancel has ended the operation, and its body may still run in this worker.
         case stopping(worker: String)
     }
 
@@ -20,19 +20,19 @@ struct KeyHolder {
     var claim = Claim.inFlight
 }
 
-// Unique keys: at most one operation of a key is in the queue, or runs.
+// Unique keys: at most one operation holds a key; others are refused or wait for their turn.
 extension QueueModel {
     private static let supersededAtOnce = 100
     private static let freshForgottenAtOnce = 4
 
     enum KeyDecision {
         case start
-        /// Until the one that has the key has ended.
+        /// Wait until the holder of the key has ended.
         case wait
         case refuse(EnqueueOutcome)
     }
 
-    /// Decides what becomes of a new operation, and cancels what it supersedes.
+    /// Decides what happens to a new operation, and cancels the operations that it replaces.
     mutating func claimKey(_ claim: UniqueClaim, for id: OperationID) -> KeyDecision {
         guard let holder = holder(of: claim.key) else { return give(claim.key, to: id) }
         let yields = claim.yields
@@ -75,7 +75,8 @@ extension QueueModel {
         return nil
     }
 
-    /// nil = the key is free. A holder that waits beyond its deadline ends, and the next one has the key.
+    /// The holder of a key; nil = the key is free. A holder that waits beyond its deadline ends, and the next operation
+    /// gets the key.
     private mutating func holder(of key: String) -> KeyHolder? {
         guard let holder = keys[key] else { return nil }
         if holder.claim == .inFlight, let record = operations[holder.id]?.record,
@@ -101,7 +102,7 @@ extension QueueModel {
         return isCancelled(fence: owner.fence, order: workers[owner.worker]?.cancelling[owner.fence])
     }
 
-    /// What a cancel of the whole queue has ended does not wait any more.
+    /// The operations that wait behind a key. Operations ended by a cancel of the whole queue are left out.
     private func live(behind key: String) -> [ScoredSet.Entry] {
         (behind[key]?.entries ?? []).filter { $0.score > cancelledSequence }
     }
@@ -110,13 +111,13 @@ extension QueueModel {
 // MARK: - Turns
 
 extension QueueModel {
-    /// A new operation waits for its turn at its key.
+    /// Lets a new operation wait for its turn at its key.
     mutating func waitForTurn(_ id: OperationID, _ key: String) {
         behind[key, default: ScoredSet()].insert(id, score: operations[id]?.record.header.sequence ?? 0)
         operations[id]?.waitsForTurn = true
     }
 
-    /// It has ended, or is removed: its key goes on.
+    /// Frees the key of an operation that has ended or is removed.
     mutating func endTurn(of id: OperationID) {
         guard let key = operations[id]?.unique?.key else { return }
         leaveTurn(id, key)
@@ -128,7 +129,7 @@ extension QueueModel {
         if behind[key]?.count == 0 { behind[key] = nil }
     }
 
-    /// What took a key meanwhile keeps it.
+    /// Passes freed keys on. An operation that took a key meanwhile keeps it.
     mutating func passKeys() {
         guard !freedKeys.isEmpty else { return }
         for (key, id) in freedKeys where keys[key]?.id == id && keys[key]?.claim == .inFlight { pass(key, from: id) }
@@ -144,7 +145,7 @@ extension QueueModel {
         leaveBlocked(next)
     }
 
-    /// What was blocked is ready, or scheduled if its time is to come.
+    /// Makes a blocked operation ready, or scheduled if its time is still to come.
     mutating func start(_ id: OperationID) {
         guard let header = operations[id]?.record.header else { return }
         if header.readyAt > now {
@@ -187,13 +188,13 @@ extension QueueModel {
 // MARK: - Forced cancels and retries
 
 extension QueueModel {
-    /// The body of what a forced cancel has ended may go on.
+    /// Keeps the key of an operation that a forced cancel has ended, because its body may continue.
     mutating func keepKey(of id: OperationID, worker: String) {
         guard let key = operations[id]?.unique?.key, keys[key]?.id == id else { return }
         keys[key]?.claim = .stopping(worker: worker)
     }
 
-    /// The body has stopped, or its worker is gone.
+    /// Frees the key of an operation whose body has stopped, or whose worker is gone.
     mutating func freeStoppedKey(of id: OperationID) {
         guard let key = operations[id]?.unique?.key, let holder = keys[key], holder.id == id,
             case .stopping = holder.claim
@@ -206,9 +207,9 @@ extension QueueModel {
         for id in (workers[worker]?.forced.values.map(\.id) ?? []).sorted() { freeStoppedKey(of: id) }
     }
 
-    /// An operation that ended is to be in flight again.
+    /// Takes the key for an ended operation that is to be in flight again.
     ///
-    /// - Returns: who has its key; nil = the operation has it now, or has none.
+    /// - Returns: the other holder of the key; nil = the operation has the key now, or needs none.
     mutating func reclaimKey(of id: OperationID) -> OperationID? {
         guard let key = operations[id]?.unique?.key else { return nil }
         if let holder = holder(of: key) {

@@ -1,53 +1,53 @@
 import Operations
 
-/// One queue as a value: what the scripts keep in Redis, with the same rules. Every function is one script call; `now` is the
-/// server's time during that call.
+/// One queue as a value: the content that the scripts keep in Redis, with the same rules. Every function is one script
+/// call, and `now` is the server's time during that call.
 ///
-/// Where the protocol leaves a choice open, the rule is in the comment of the function that applies it.
+/// Where the protocol leaves a choice open, the comment of the function that applies the rule states it.
 struct QueueModel {
     static let promoteLimit = 100
-    /// What a place may promote although another one has filled the limit.
+    /// How many operations a place may promote even if another one has used the limit.
     static let promoteLeast = 25
     static let sweepLimit = 200
     static let clearLimit = 80
-    /// Where a claim or a reconciliation stops adding to its answer.
+    /// The size in bytes at which a claim or a reconciliation stops adding to its answer.
     static let replyBytes = 1 << 18
     static let ageingMilliseconds: Int64 = 30_000
-    /// Over how long those are spread that were lost before and have one delivery left.
+    /// The time over which lost operations with one delivery left are spread.
     static let lastDeliverySpreadMilliseconds: Int64 = 10_000
     static let intentsKept = 10_000
-    /// An ended operation is never trimmed earlier than this after its end…
+    /// The count limit trims no operation that ended less than this time ago.
     static let leastRetentionMilliseconds: Int64 = 10_000
-    /// …nor while somebody waited for it within this time.
+    /// An operation that a client awaited within this time is not trimmed.
     static let awaitedMilliseconds: Int64 = 60_000
-    /// How much longer than a beat interval nobody may have been heard of before that counts as an outage; less with a short
-    /// lease, see `beat`.
+    /// How much longer than a heartbeat interval the queue may be silent before that counts as an outage. With a short
+    /// lease the time is shorter, see `beat`.
     static let outageSlackMilliseconds: Int64 = 2000
-    /// What a lost worker said about itself is kept up to this size.
+    /// The largest info of a lost worker that is kept.
     static let lostInfoBytes = 8192
-    /// So many lost workers are forgotten at once.
+    /// How many lost workers one call may forget.
     static let lostForgottenAtOnce = 100
-    /// An element of up to this size is usual; `largest` notes only what is larger.
+    /// The size up to which an element is usual; `largest` notes only larger ones.
     static let usualBytes = 4096
-    /// Every so many hand-outs of a queue one goes by age.
+    /// One operation in so many is chosen by age when the queue hands operations out.
     static let agedEvery: Int64 = 5
 
     let queue: String
     var retention = Defaults.retention
     var now: Int64 = 0
     var effects = CallEffects()
-    /// Whether the wake-up token is there.
+    /// Whether the wake-up token is present.
     var hasToken = false
-    /// How many ended in this call, by state: as many old ones may be trimmed, twice.
+    /// How many operations ended in this call, by state. Twice as many old ones may be trimmed.
     var endedInCall: [OperationState: Int] = [:]
 
     // Places
     var lanes = [Lane](repeating: Lane(), count: OperationPriority.allCases.count)
     var scheduled = ScoredSet()
     var retrying = ScoredSet()
-    /// By since when an operator holds them.
+    /// Blocked operations, by the time at which they were blocked.
     var blocked = ScoredSet()
-    /// Deadlines of tracked operations that were not started yet.
+    /// Deadlines of tracked operations that have not started yet.
     var expiring = ScoredSet()
     var ended: [OperationState: ScoredSet] = [:]
     var batches: [CancelledBatch] = []
@@ -59,83 +59,86 @@ struct QueueModel {
     var operations: [OperationID: StoredOperation] = [:]
     var workers: [String: HeldOperations] = [:]
 
-    // Who is alive
+    // Liveness
     var leases: [String: Int64] = [:]
     var lastSeen: Int64?
-    /// How long the next beat may take to come before it counts as an outage, in milliseconds.
+    /// The longest pause before the next heartbeat that is no outage, in milliseconds.
     var longestGap: Int64?
     var leaseFloor: Int64 = 0
-    /// Until then a lapsed lease says nothing, because there was an outage: a worker of before has come back after it.
+    /// The time until which a lapsed lease proves nothing, because a worker has come back after an outage.
     var outageUntil: Int64 = 0
     /// The history of lost workers, by worker.
     var lost: [String: LostWorker] = [:]
 
-    /// Figures by minute, hour and day.
+    /// Statistics by minute, hour and day.
     var figures = KeptFigures()
 
     /// The largest unusual element since the queue was last empty; 0 = none.
     var largest = 0
 
-    /// Unique keys that something has, or had.
+    /// Unique keys with their holder, or the last one.
     var keys: [String: KeyHolder] = [:]
-    /// What waits for its turn at a key, by sequence.
+    /// Operations that wait for their turn at a key, by sequence.
     var behind: [String: ScoredSet] = [:]
-    /// Keys of fresh results, by when they are that no more.
+    /// Keys of fresh results, by the time until which these are fresh.
     var freshKeys: [String: Int64] = [:]
-    /// In this call: who had them, in order.
+    /// Keys freed in this call, with the operation that held them, in order.
     var freedKeys: [(key: String, id: OperationID)] = []
 
     // Dependencies, see `QueueModel+Needs.swift`
-    /// Of each operation that depends on others.
+    /// The dependencies of each operation.
     var needs: [OperationID: [DependencyName: Need]] = [:]
-    /// What some in the queue depend on. An operation with an id that was used before is not, whatever `dependents` has left of that one.
+    /// Operations on which others of the queue depend. An operation that reuses an id is not among them, even if
+    /// `dependents` still has entries of the earlier one.
     var dependencies: Set<OperationID> = []
-    /// Operations whose producers have not said all that they depend on.
+    /// Operations whose producers have not named all dependencies yet.
     var open: Set<OperationID> = []
-    /// Short results of dependencies that are kept for the operation.
+    /// Short results of dependencies, kept for each operation.
     var inputs: [OperationID: [DependencyName: [UInt8]]] = [:]
-    /// What depends on an operation, by the dependency's sequence at the last end of it that each has heard of.
+    /// The dependents of an operation. The score is the dependency's sequence at its last end that was reported to the
+    /// dependent.
     var dependents: [DependencyName: ScoredSet] = [:]
-    /// What ended and of whose end not all dependents have heard.
+    /// Ended dependencies of which not all dependents were notified.
     var outbox = ScoredMembers<DependencyName>()
-    /// In this call, in order.
+    /// Dependencies that ended in this call, in order.
     var endedDependencies: [(name: DependencyName, sequence: Int64, end: DependencyEnd)] = []
-    /// Something that was blocked can start: a worker is woken when the call ends, unless it has claimed itself.
+    /// Whether an operation that was blocked can start. The end of the call wakes a worker, unless the call itself has
+    /// claimed.
     var wasBlocked = false
-    /// The earliest instant for which something waits that was blocked.
+    /// The earliest time at which an operation that was blocked can start.
     var startableAt: Int64?
-    /// So many dependents may still hear of an end in this call.
+    /// How many more dependents this call may notify.
     var leftToResolve = QueueModel.resolvedAtOnce
-    /// Over so many edges.
+    /// How many more edges this call may follow.
     var edgesLeft = QueueModel.edgesAtOnce
 
     // Groups, see `QueueModel+Groups.swift`
-    /// When the opener of each has been silent for too long.
+    /// Groups to look at again, by time. An open group is due when its opener was silent for too long.
     var openGroups = ScoredSet()
-    /// Callbacks that are not needed any more, in this call.
+    /// Callbacks that are no longer needed, in this call.
     var needlessCallbacks: [OperationID] = []
     /// How many groups this call has opened again.
     var climbs = 0
 
     // Dependencies in other queues, see `QueueModel+Remote.swift`
     var remote: [DependencyName: RemoteOperation] = [:]
-    /// When each of them is looked at again.
+    /// The time at which each of them is looked at again.
     var asking = ScoredMembers<DependencyName>()
-    /// Queues that have to hear of the end of an operation.
+    /// Other queues that must be notified of the end of an operation.
     var dependentQueues: [OperationID: [String]] = [:]
-    /// By the queue that has to hear of what is in it.
+    /// Ends to report, by the queue that they go to.
     var outboxes: [String: Outbox] = [:]
-    /// In this call.
+    /// Whether this call has filled a new outbox.
     var hasNewOutbox = false
 
     // Counters
     var sequence: Int64 = 0
     var fence: Int64 = 0
     var eventSequence: Int64 = 0
-    /// What is kept of the events, the oldest first.
+    /// Stored events, the oldest first.
     var storedEvents: [StoredEvents.Entry] = []
     var totals: [String: Int64] = [:]
-    /// References left in lanes whose operation has gone elsewhere.
+    /// The number of stale references in lanes, whose operations are elsewhere.
     var stale = 0
 
     // Control
@@ -144,31 +147,31 @@ struct QueueModel {
     var pause: OperatorTrace?
     var limits = QueueLimits()
     var limitsSet: OperatorTrace?
-    /// Of the rate: the instant at which all starts are back, in microseconds.
+    /// The time at which all starts of the rate are back, in microseconds.
     var bucket: Int64?
-    /// A claim found that a limit lets no more start.
+    /// Whether a claim found that a limit lets no more operations start.
     var isFull = false
-    /// One has left in this call.
+    /// Whether an operation has left a full queue in this call.
     var wasFull = false
     var cancelledSequence: Int64 = 0
     var cancelledFence: Int64 = 0
     var queueCancel: CancelIntent?
-    /// In the order of their ids.
+    /// Standing cancels, in the order of their ids.
     var standing: [StandingCancel] = []
     var standingRevision: Int64 = 0
     var schedules: [String: StoredSchedule] = [:]
     var scheduleRevision: Int64 = 0
-    /// The worker that looks when an instant of a schedule has come.
+    /// The worker that watches for the next instant of a schedule.
     var scheduleWatcher: String?
     var intents: [OperationID: CancelIntent] = [:]
     var awaited: [OperationID: Int64] = [:]
-    /// Who knows the exact next instant at which something is due, and which one that is.
+    /// The worker that times the next due instant, and that instant.
     var timerOwner: (worker: String, due: Int64)?
 
     init(queue: String) { self.queue = queue }
 }
 
-/// Who asked for a cancel, when and why.
+/// The requester, time and reason of a cancel.
 struct CancelIntent {
     var at: Int64
     var by: String
@@ -177,7 +180,7 @@ struct CancelIntent {
     var cancellation: Cancellation { Cancellation(reason: reason, by: by, requestedAt: at) }
 }
 
-/// A tracked operation: its record and what only some have.
+/// A tracked operation: its record and its extras.
 struct StoredOperation {
     var record: OperationRecord
     var result: [UInt8]?
@@ -185,10 +188,10 @@ struct StoredOperation {
     var progress: (fraction: Double, message: String)?
     var cancel: CancelIntent?
     var cancelAcknowledgedAt: Int64?
-    /// Who held it last, and the state that it had before.
+    /// The last hold, and the state before it.
     var hold: (trace: OperatorTrace, from: OperationState)?
     var forced: (fence: Int64, trace: CancelTrace.Forced)?
-    /// The standing cancel that has caught it.
+    /// The standing cancel that cancelled the operation.
     var standing: Int64?
     var cancelStoppedAt: Int64?
     var stored = StoredByRuns()
@@ -197,35 +200,36 @@ struct StoredOperation {
     var recoveries: [Recovery] = []
     var log: [LogLine] = []
     var logStarts: [LogStart] = []
-    /// Lines that were dropped, so that line numbers stay valid.
+    /// How many lines were dropped; line numbers stay valid.
     var logBase = 0
-    /// The operation's name while it is unhandled, else nil. It waits until a worker that has registered this name claims it.
+    /// The operation's name while it is unhandled, else nil. Until a worker that has registered the name claims the
+    /// operation, it waits.
     var unhandledName: String?
     var unique: UniqueClaim?
-    /// It is blocked until its turn at its unique key comes.
+    /// Whether the operation is blocked until its turn at its unique key.
     var waitsForTurn = false
     /// See `LimitKeys`.
     var limitKey: String?
-    /// Of a group.
+    /// Set only if the operation is a group.
     var group: StoredGroup?
-    /// The group that ends with its run.
+    /// The group that ends with the operation's run.
     var runGroup: OperationID?
-    /// Of its queue.
+    /// The groups of the queue that have the operation as a member.
     var groups: [OperationID] = []
 
     init(record: OperationRecord) { self.record = record }
 }
 
-/// What Redis keeps of one worker besides its lease.
+/// The state of one worker in Redis, besides its lease.
 struct HeldOperations {
     var epoch = 0
     var beatAt: Int64 = 0
     var info: [UInt8] = []
-    /// What operators have set for it.
+    /// Settings that operators have made.
     var settings = WorkerSettings()
-    /// Number of the last figures that were taken.
+    /// The number of the last statistics taken.
     var figures: Int64 = 0
-    /// Number of the last call that reported.
+    /// The number of the last call with reports.
     var reports = 0
     var inFlight: [Int64: LaneElement] = [:]
     /// Requested cancels of running operations, by fence.
@@ -233,7 +237,7 @@ struct HeldOperations {
     /// Forced cancels whose bodies may still run, by the fence that they took away.
     var forced: [Int64: (id: OperationID, intent: CancelIntent)] = [:]
 
-    /// What a heartbeat says of cancels.
+    /// The cancel requests in the answer to a heartbeat.
     var orders: [CancelOrder] {
         let requested = cancelling.map { CancelOrder(fence: $0.key, $0.value.cancellation) }
         return (requested + forced.keys.compactMap(forcedOrder)).sorted { $0.fence < $1.fence }
@@ -249,7 +253,7 @@ struct HeldOperations {
         return CancelOrder(fence: fence, request, forced: id)
     }
 
-    /// A lower epoch than the known one is ignored.
+    /// Raises the epoch. A lower epoch than the known one is ignored.
     mutating func note(epoch new: Int) { epoch = max(epoch, new) }
 }
 
@@ -262,18 +266,18 @@ struct CancelledBatch {
     var retrying: ScoredSet
     var blocked: ScoredSet
     var unhandled: [String: UnhandledSet]
-    /// What waited in no lane because of its limit key: those with fewest ready operations first.
+    /// Operations that waited for their limit key in no lane, the key with fewest ready operations first.
     var keyed: [(key: String, waiting: ScoredSet)]
 }
 
-/// What a call makes others notice.
+/// Effects of a call that others notice.
 struct CallEffects {
     var counts: [OperationState: Int] = [:]
     var transitions: [(id: OperationID, state: OperationState)] = []
-    /// One of them is kept, and all others of the call with it.
+    /// Whether the events of this call are stored, because at least one of them must be.
     var isKept = false
     var change: QueueChange?
-    /// One that was changed.
+    /// The first operation that was changed.
     var subject: OperationID?
     var messages: [(worker: String?, message: ControlMessage)] = []
     /// Operations whose progress changed.
@@ -285,10 +289,10 @@ struct CallEffects {
 // MARK: - Shared steps
 
 extension QueueModel {
-    /// Puts the wake-up token, of which there is at most one.
+    /// Puts the wake-up token. A queue has at most one.
     mutating func wake() { hasToken = true }
 
-    /// Something is due at `due`: puts the wake-up token if no timer owner knows of an instant that early.
+    /// Puts the wake-up token for a due instant, unless the timer owner knows an instant that early.
     mutating func announce(due: Int64?) {
         guard let due else { return }
         if let timerOwner, timerOwner.due <= due { return }
@@ -297,14 +301,15 @@ extension QueueModel {
 
     mutating func add(_ total: String, _ number: Int = 1) { totals[total, default: 0] += Int64(number) }
 
-    /// Enqueues, starts and finishes are not kept: records say so.
+    /// Notes a transition. Enqueues, starts and finishes are not stored as events, because records show them.
     mutating func event(_ id: OperationID, _ state: OperationState, isNew: Bool = false) {
         if !isNew, state != .executing, state != .finished { effects.isKept = true }
         effects.counts[state, default: 0] += 1
         if effects.transitions.count < 50 { effects.transitions.append((id, state)) }
     }
 
-    /// For those who read: what waits beyond its deadline never starts, and ends with the next claim or sweep.
+    /// The state shown to readers. An operation that waits beyond its deadline never starts; the next claim or sweep
+    /// ends it.
     func shownState(of record: OperationRecord) -> OperationState {
         let state = effectiveState(of: record)
         return isOverdue(record, state) ? .expired : state
@@ -320,12 +325,14 @@ extension QueueModel {
         if let record = operations[id]?.record, isOverdue(record, effectiveState(of: record)) { expire(id) }
     }
 
-    /// The state that counts: waiting operations of a cancelled queue are cancelled before anybody clears them away.
+    /// The state that counts. Waiting operations of a cancelled queue are cancelled even before a sweep clears them
+    /// away.
     func effectiveState(of record: OperationRecord) -> OperationState {
         record.state.isWaiting && record.header.sequence <= cancelledSequence ? .cancelled : record.state
     }
 
-    /// The record of an untracked operation that leaves the fast path. If its id has one, that stands, and the operation is dropped.
+    /// Creates the record of an untracked operation that leaves the fast path. If its id has a record already, that
+    /// record stays, the operation is dropped, and the result is false.
     mutating func adopt(_ element: LaneElement, fence: Int64 = 0) -> Bool {
         guard operations[element.id] == nil else {
             add("removed")
@@ -344,7 +351,7 @@ extension QueueModel {
         return true
     }
 
-    /// Whether there is a record to write to.
+    /// Whether the operation has a record, which is created if it is untracked.
     mutating func hasRecord(_ element: LaneElement) -> Bool { element.header.tracked || adopt(element) }
 
     mutating func revise(_ id: OperationID) {

@@ -1,6 +1,6 @@
 import Operations
 
-/// Redis' sorted set of ids: ordered by score, then by id.
+/// A sorted set as in Redis: ordered by score, then by member.
 struct ScoredMembers<Member: Hashable & Comparable & Sendable> {
     struct Entry: Comparable {
         var score: Int64
@@ -56,7 +56,7 @@ struct ScoredMembers<Member: Hashable & Comparable & Sendable> {
     }
 }
 
-/// Of operations of the queue.
+/// A sorted set of operations of the queue.
 typealias ScoredSet = ScoredMembers<OperationID>
 
 extension ScoredMembers.Entry where Member == OperationID {

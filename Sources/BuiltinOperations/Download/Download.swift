@@ -4,10 +4,12 @@ import Foundation
 import Operations
 
 extension OperationHandler {
-    /// Downloads `url` (http or https) into the file `path`, whose folder must exist. Result: `url`, `path`, `bytes`, `sha256`, `status`.
+    /// Downloads `url` (http or https) into the file `path`, whose folder must exist. Result: `url`, `path`, `bytes`,
+    /// `sha256`, `status`.
     ///
-    /// The file is replaced atomically: a part file in the same folder gets its name when the download is complete. Links are followed, mode
-    /// and owner of a replaced file are kept, and only a regular file is replaced. Only the statuses 200 and 203 are a whole file.
+    /// The file is replaced atomically: a part file in the same folder takes its name when the download is complete.
+    /// Links are followed, the mode and owner of a replaced file are kept, and only a regular file is replaced. Only
+    /// responses with status 200 or 203 have the whole file.
     static let download = OperationHandler(name: "download", runTimeout: Defaults.externalRunTimeout) { json, context in
         let arguments = try DownloadArguments(json)
         return try await TransferFailure.within(arguments.address) {
@@ -32,12 +34,13 @@ struct DownloadArguments {
     }
 }
 
-/// One transfer.
+/// A transfer.
 private struct Download {
     let arguments: DownloadArguments
     let context: OperationContext
 
-    /// The statuses whose body is the file. 206 is a part of it, 204 and 205 have no body, and 201 and 202 have another one.
+    /// The statuses whose body is the file. A 206 has a part of the file, 204 and 205 have no body, and 201 and 202
+    /// have another one.
     private static let whole: Set = [200, 203]
 
     func run() async throws -> [UInt8] {
@@ -46,7 +49,7 @@ private struct Download {
         defer { file.discard() }
         let response = try await request()
         let (bytes, digest) = try await receive(response, into: file)
-        _ = try context.fence  // a run that lost its lease must not replace what its successor wrote
+        _ = try context.fence  // a run that lost its lease must not replace the file of its successor
         try await file.keep()
         context.progress(1, Self.size(bytes))
         let result: JSONValue = [
@@ -63,7 +66,8 @@ private struct Download {
         var request = HTTPClientRequest(url: arguments.address.url)
         request.headers.add(name: "User-Agent", value: "sluice")
         if let header = arguments.address.authorization { request.headers.add(name: "Authorization", value: header) }
-        // Ask the server not to compress. Otherwise Content-Length is that of the compressed data, and the checksum is of something else.
+        // Ask the server not to compress. Otherwise Content-Length and the checksum would be those of the compressed
+        // data.
         request.headers.add(name: "Accept-Encoding", value: "identity")
         let limit = Int64(Defaults.externalRunTimeout.inSeconds)
         let response = try await HTTPConnections.shared.execute(request, timeout: .seconds(limit))

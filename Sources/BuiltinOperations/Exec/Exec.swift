@@ -5,8 +5,9 @@ import Synchronization
 extension OperationHandler {
     /// Runs a program: `argv` (no shell), and optionally `env`, `cwd`, `stdin`.
     ///
-    /// The program's output becomes the operation's log. Exit code 0 is the result, 75 (EX_TEMPFAIL) snoozes, another one is the error. A cancel sends SIGTERM to the
-    /// process group, and SIGKILL after the grace; a forced one sends SIGKILL at once.
+    /// The program's output becomes the operation's log. Exit code 0 is the result, 75 (EX_TEMPFAIL) snoozes, and any
+    /// other is the error. A cancel sends SIGTERM to the process group, and SIGKILL after the grace; a forced cancel
+    /// sends SIGKILL at once.
     ///
     /// - Parameters:
     ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`.
@@ -40,7 +41,7 @@ struct ExecArguments {
     private let environment: [String: String]
     private let directory: String
     let input: [UInt8]?
-    /// For how long exit code 75 snoozes.
+    /// How long exit code 75 snoozes.
     let snooze: Duration
 
     init(_ json: [UInt8]) throws {
@@ -74,7 +75,7 @@ extension GuardRequest {
     /// - Parameters:
     ///   - arguments: the program and its arguments.
     ///   - context: the operation's context, whose id, name, attempt, headers and so on become variables.
-    ///   - inherited: the variables of this process that it gets.
+    ///   - inherited: the variables of this process that the program gets.
     ///   - environment: further variables, which replace those.
     ///   - directory: the folder to run in; empty = this process's folder.
     init(
@@ -93,7 +94,7 @@ extension GuardRequest {
         variables["SLUICE_FENCE"] = "\(try context.fence)"
         variables["SLUICE_QUEUE"] = context.queue
         variables["SLUICE_HEADERS"] = OperationEnvelope.object(of: context.headers).serialized()
-        // A NUL ends a string in the request to the guard. The rest would become another variable.
+        // A NUL ends a string in the request to the guard, so the rest would become another variable.
         for (key, value) in variables where key.utf8.contains(0) || value.utf8.contains(0) {
             let name = OperationsError.quoted(key)
             throw InvalidArguments(context.name, "the variable \(name) must not contain a NUL byte")
@@ -107,7 +108,7 @@ extension GuardRequest {
 }
 
 extension GuardedProcess.End {
-    /// The program asks to be run again later: EX_TEMPFAIL of sysexits.h.
+    /// Whether the program asks to run again later: EX_TEMPFAIL of sysexits.h.
     var isTemporary: Bool { if case .exited(code: 75) = self { true } else { false } }
 }
 
@@ -117,7 +118,7 @@ struct ExecFailure: OperationFailing, CustomStringConvertible {
     let description: String
     let failureDetails: [String: Int]?
 
-    /// A resource for running a program is not available.
+    /// Makes the failure for a resource that is missing to run a program.
     init(starting what: String, _ code: Int32) {
         self.init(notStarted: "\(what): \(String(cString: strerror(code)))", code)
     }
@@ -135,9 +136,9 @@ struct ExecFailure: OperationFailing, CustomStringConvertible {
     /// The most bytes of a line that an error quotes.
     private static let quotedBytes = 500
 
-    /// The result of a successful program. Throws for others.
+    /// Returns the result of a successful program; throws for any other end.
     ///
-    /// - Parameter last: the last line that the program wrote, which usually has the reason.
+    /// - Parameter last: the last line of the program, which usually has the reason.
     static func check(_ end: GuardedProcess.End, of request: GuardRequest, last: String? = nil) throws -> [UInt8] {
         let program = request.arguments[0]
         let words = last.map { ": " + URLPasswords.masked($0).cut(toBytes: quotedBytes) } ?? ""
@@ -153,7 +154,7 @@ struct ExecFailure: OperationFailing, CustomStringConvertible {
     }
 }
 
-/// The last line of a program that is not blank.
+/// Stores the last line of a program that is not blank.
 final class LastLine: Sendable {
     private let kept = Mutex<String?>(nil)
 

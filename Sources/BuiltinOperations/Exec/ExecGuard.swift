@@ -1,16 +1,17 @@
 import Glibc
 
-/// A process between a worker and a program. When the worker ends in any way, it kills the program and all processes that the program has
-/// started.
+/// A process between a worker and a program. When the worker ends in any way, the guard kills the program and all
+/// processes that the program started.
 ///
-/// The worker starts it as `/proc/self/exe __guard`, so it is the same executable: `main` has to call `runIfAsked` first.
+/// The worker starts the guard as `/proc/self/exe __guard`, so both are the same executable: `main` must call
+/// `runIfAsked` first.
 public enum ExecGuard {
     /// The first argument that makes this process a guard.
     static let argument = "__guard"
     /// The second argument if the program gets a descriptor 3.
     static let withEvents = "events"
 
-    /// Runs as a guard and never returns if this process was started as one. Call it before anything else.
+    /// Runs as a guard and never returns, if this process was started as one. Call this before anything else.
     ///
     /// - Parameter arguments: the command line, with the program's name.
     public static func runIfAsked(arguments: [String] = CommandLine.arguments) {
@@ -38,8 +39,8 @@ private struct Guard {
         _exit(0)
     }
 
-    /// Ignores signals that a terminal or an operator sends to whole groups, which the worker handles. Orphans of the program become children of
-    /// this process.
+    /// Ignores signals that a terminal or an operator sends to whole groups: the worker handles those. Makes orphans of
+    /// the program children of this process.
     private func isolate() {
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE] { signal(number, SIG_IGN) }
         signal(SIGCHLD, SIG_DFL)  // if ignored, the kernel would discard the program's status
@@ -54,8 +55,8 @@ private struct Guard {
 
     /// Closes all other descriptors of the worker.
     ///
-    /// If `main` is asynchronous, Dispatch already waits for events in this process. Its descriptors must stay open, or its thread would spin.
-    /// They belong to this process and are closed when the program is executed.
+    /// If `main` is asynchronous, Dispatch already waits for events in this process. Dispatch's descriptors must stay
+    /// open, or its thread would spin. The kernel closes them when the program is executed.
     private func closeOthers() {
         for descriptor in openDescriptors() where descriptor > lastDescriptor {
             var target = [UInt8](repeating: 0, count: 64)
@@ -136,11 +137,11 @@ private struct Guard {
         let events = hasEvents ? GuardDescriptor.events : -1
         let child = GNUCalls.fork()
         if child == 0 {
-            // After a fork only safe calls are allowed, on memory that was prepared before.
+            // After a fork, call only safe functions, on memory that was prepared before.
             setpgid(0, 0)
             _ = prctl(deathSignal, UInt(SIGKILL), 0, 0, 0)
             if getppid() != guardian { _exit(127) }
-            // Replaces the control socket, which only the guard uses.
+            // The program's descriptor 3 replaces the control socket, which only the guard uses.
             if events >= 0, dup2(events, 3) < 0 { _exit(127) }
             signal(SIGINT, SIG_DFL)
             signal(SIGTERM, SIG_DFL)
@@ -151,7 +152,7 @@ private struct Guard {
             signal(SIGPIPE, SIG_DFL)
             sigprocmask(SIG_SETMASK, &noSignals, nil)
             execve(program!, arguments, environment)
-            // The writer of the file may have closed it, while a process that was forked meanwhile holds it open until its own exec.
+            // Another process that was forked in between may still hold the file open for writing until its own exec.
             for _ in 0..<busyRetries where errno == ETXTBSY {
                 poll(nil, 0, 1)
                 execve(program!, arguments, environment)
@@ -196,9 +197,10 @@ private struct Guard {
 
     // MARK: Supervision
 
-    /// Waits for the program's end and follows the worker's orders meanwhile. Kills everything when the worker has ended.
+    /// Waits for the program's end and follows the worker's requests until then. Kills all processes when the worker
+    /// has ended.
     ///
-    /// This does not depend on signals: if `main` is asynchronous there are other threads, which could get them.
+    /// Does not depend on signals: if `main` is asynchronous, other threads could get them.
     private func supervise(_ child: pid_t) -> Int32 {
         let end = GNUCalls.pidfdOpen?(child, 0) ?? -1
         var isListening = true
@@ -208,7 +210,7 @@ private struct Guard {
                 pollfd(fd: isListening ? GuardDescriptor.control : -1, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: end, events: Int16(POLLIN), revents: 0),
             ]
-            // An old kernel has no pidfd. Then the end of the process is polled.
+            // An old kernel has no pidfd. Then poll for the end of the process.
             _ = poll(&events, 2, end >= 0 ? -1 : 20)
             guard events[0].revents != 0 else { continue }
             switch readOrder() {
@@ -221,13 +223,13 @@ private struct Guard {
         }
     }
 
-    /// The next order; nil = the worker has ended.
+    /// Returns the next request; nil = the worker has ended.
     private func readOrder() -> GuardOrder? {
         var byte: UInt8 = 0
         return read(GuardDescriptor.control, &byte, 1) == 1 ? GuardOrder(rawValue: byte) : nil
     }
 
-    /// Reaps ended processes. Returns the program's status if it is among them.
+    /// Reaps ended processes. Returns the program's status if the program is among them.
     private func reap(until child: pid_t) -> Int32? {
         var found: Int32?
         var status: Int32 = 0
@@ -235,14 +237,14 @@ private struct Guard {
             let pid = waitpid(-1, &status, WNOHANG)
             if pid == child { found = status }
             if pid > 0 { continue }
-            // Without a child there is nothing to wait for, and the program can only have been killed.
+            // Without a child this has nothing to wait for, and the program can only have been killed.
             if pid < 0, errno == ECHILD, found == nil { return SIGKILL }
             return found
         }
     }
 
-    /// Kills the group, and then processes that have left it, which become children of this process when their parents are dead. Repeats until
-    /// there are none. `sparing` is killed as well, but the caller reaps it.
+    /// Kills the group, and then processes that have left it: they become children of this process when their parents
+    /// are dead. Repeats until none is left. Also kills `sparing`, but leaves it to the caller to reap.
     private func killEverything(group: pid_t, sparing: pid_t? = nil) {
         kill(-group, SIGKILL)
         var rest = children().filter { $0 != sparing }
@@ -253,9 +255,10 @@ private struct Guard {
         }
     }
 
-    /// The processes whose parent is this one.
+    /// Returns the processes whose parent is this one.
     private func children() -> [pid_t] {
-        // Usually there are no children, and reading all processes is not necessary. WNOWAIT: `supervise` reaps the program.
+        // Usually this process has no children, so skip the search through all processes. WNOWAIT: `supervise` reaps
+        // the program.
         var nobody = siginfo_t()
         if waitid(P_ALL, 0, &nobody, WEXITED | WNOHANG | WNOWAIT) < 0, errno == ECHILD { return [] }
         let own = getpid()

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Functions of the C library that Swift does not import: GNU extensions, `fork` (after which only a few calls are
-/// safe), and `prctl`, which is variadic in C.
+/// Functions of the C library that Swift does not import: GNU extensions, `fork` and `prctl`. After `fork` only a few
+/// calls are safe; `prctl` is variadic in C.
 enum GNUCalls {
     static let fork: @Sendable @convention(c) () -> pid_t = find("fork")
     static let prctl: @Sendable @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32 = find("prctl")

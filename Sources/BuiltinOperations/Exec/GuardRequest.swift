@@ -1,11 +1,12 @@
-/// The program that a guard starts. The worker sends it through a socket: a length of four bytes, then strings that end with NUL.
+/// The program for a guard to start. The worker sends it through a socket: a length of four bytes, then strings that
+/// end with NUL.
 ///
-/// It is not passed as the guard's own arguments and environment: other users can see those, and an `LD_PRELOAD` for the program must not
-/// affect the guard.
+/// The request does not use the guard's own arguments and environment. Other users can see those, and an `LD_PRELOAD`
+/// for the program must not affect the guard.
 struct GuardRequest: Equatable {
-    /// The program and its arguments; at least one.
+    /// The program and its arguments, at least one.
     var arguments: [String]
-    /// `KEY=value`.
+    /// The variables as `KEY=value`.
     var environment: [String]
     /// The folder; empty = the worker's.
     var directory: String
@@ -25,7 +26,7 @@ struct GuardRequest: Equatable {
         return withUnsafeBytes(of: count.littleEndian) { Array($0) } + body
     }
 
-    /// Parses the strings after the length; nil if they are not a request.
+    /// Parses the strings after the length; returns nil if they are not a request.
     init?(_ body: [UInt8]) {
         guard body.last == 0 else { return nil }
         let strings = body.dropLast().split(separator: 0, omittingEmptySubsequences: false)
@@ -74,19 +75,20 @@ enum GuardReport: Equatable {
     }
 }
 
-/// An order of the worker to its guard while the program runs, one byte each. The end of the socket means: kill everything.
+/// A worker's request to its guard while the program runs, one byte each. The end of the socket means: kill all
+/// processes.
 enum GuardOrder: UInt8 {
     /// Send SIGTERM to the program's group.
     case terminate = 0x54
-    /// Send SIGKILL to all processes that the program has started.
+    /// Send SIGKILL to all processes that the program started.
     case kill = 0x4b
 }
 
 /// The guard's descriptors after the standard ones.
 enum GuardDescriptor {
-    /// Requests and orders. It ends when the worker ends.
+    /// The socket for requests, which ends when the worker ends.
     static let control: Int32 = 3
-    /// Reports.
+    /// The pipe for reports.
     static let report: Int32 = 4
     /// The program's descriptor 3, if requested.
     static let events: Int32 = 5

@@ -6,7 +6,7 @@ import Synchronization
 
 /// A program that runs under a guard.
 final class GuardedProcess: Sendable {
-    /// How the program ended.
+    /// The end of the program.
     enum End: Sendable, Equatable {
         case exited(code: Int32)
         case killed(signal: Int32)
@@ -15,8 +15,8 @@ final class GuardedProcess: Sendable {
         case guardLost
     }
 
-    /// The time to read the rest of the pipe: at most 64 KiB, unless a process goes on writing. If the guard has reported the program's end, no
-    /// such process is left.
+    /// The time to read the rest of the pipe: at most 64 KiB, unless a process continues to write. After the guard has
+    /// reported the program's end, no such process is left.
     private static let rest: Duration = .seconds(10)
     private static let restAfterGuard: Duration = .seconds(1)
     private let guardian: pid_t
@@ -60,7 +60,7 @@ final class GuardedProcess: Sendable {
                     plumbing.output,
                     watch,
                     onBytes: { [captured, control] bytes in
-                        // A program that writes more than is kept is killed: it might write for ever.
+                        // Kill a program that writes more than a result may have: it might write for ever.
                         if !captured.take(bytes) { control.send([GuardOrder.kill.rawValue]) }
                     }
                 ),
@@ -92,13 +92,13 @@ final class GuardedProcess: Sendable {
         return end
     }
 
-    /// The captured stdout; nil if it was larger than a result may be, so that the program was killed.
+    /// The captured stdout; nil if it exceeded the limit of a result, so that the program was killed.
     var result: [UInt8]? { captured.bytes }
 
     /// Whether stdout could not be read to its end.
     var isCut: Bool { outputs[0].isCut }
 
-    /// Sends SIGTERM to the program's group, and after the grace SIGKILL to all processes that it has started.
+    /// Sends SIGTERM to the program's group, and after the grace SIGKILL to all processes that it started.
     private func terminate(grace: Duration) {
         course.terminate()
         control.send([GuardOrder.terminate.rawValue])
@@ -108,13 +108,13 @@ final class GuardedProcess: Sendable {
         }
     }
 
-    /// Sends SIGKILL to all processes that the program has started. `run` throws `CancellationError` then.
+    /// Sends SIGKILL to all processes that the program started. `run` then throws `CancellationError`.
     func kill() {
         course.terminate()
         control.send([GuardOrder.kill.rawValue])
     }
 
-    /// Waits until the program and all processes that it has started have ended, and their output has been read.
+    /// Waits until the program and all processes that it started have ended, and their output has been read.
     private func waitForEnd() async -> End {
         await reports.waitForEnd()
         await collectGuard()
@@ -125,8 +125,8 @@ final class GuardedProcess: Sendable {
         return end ?? .guardLost
     }
 
-    /// Reads the rest of the output, which is in the pipe by now. Does not wait for a process that has escaped a killed guard and may hold the
-    /// other end for hours.
+    /// Reads the rest of the output, which is already in the pipe. Does not wait for a process that has escaped a
+    /// killed guard: such a process may hold the other end for hours.
     private func readRest(within time: Duration) async {
         let limit = Task { [outputs] in
             try await Task.sleep(for: time)
@@ -159,7 +159,7 @@ private final class CapturedOutput: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// The output; nil = it was too large.
+    /// The captured output; nil = it exceeded the limit.
     var bytes: [UInt8]? { kept.withLock { $0 } }
 
     /// - Returns: false if the limit is exceeded.
@@ -209,14 +209,14 @@ private final class ControlSocket: Sendable {
 
     init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
 
-    /// Sends all bytes. The end of the guard is noticed elsewhere.
+    /// Sends all bytes. Ignores an ended guard, which is noticed elsewhere.
     func send(_ bytes: [UInt8]) {
         descriptor.withLock { descriptor in
             guard let descriptor else { return }
             var sent = 0
             while sent < bytes.count {
                 let count = bytes.withUnsafeBytes { buffer in
-                    // Without the flag, writing to an ended guard would raise SIGPIPE.
+                    // Without the flag, a write to an ended guard would raise SIGPIPE.
                     Glibc.send(descriptor, buffer.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
                 }
                 if count < 0, errno != EINTR { return }

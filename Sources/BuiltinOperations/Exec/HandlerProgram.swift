@@ -3,14 +3,15 @@ import Operations
 extension OperationHandler {
     /// Runs an external program for a name, as `exec` runs programs.
     ///
-    /// The arguments are JSON on stdin, stdout is the result as JSON, and stderr is the log. Lines on descriptor 3 are `ProgramReport`s.
+    /// The arguments are JSON on stdin, the result is JSON on stdout, and stderr is the log. Lines on descriptor 3 are
+    /// `ProgramReport`s.
     ///
     /// - Parameters:
     ///   - name: the operation's name.
     ///   - path: the absolute path of the program.
     ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`.
     ///   - grace: the time between SIGTERM and SIGKILL.
-    ///   - environment: the variables of this process that it gets.
+    ///   - environment: the variables of this process that the program gets.
     static func program(
         _ name: String,
         path: String,
@@ -32,7 +33,7 @@ extension OperationHandler {
     }
 }
 
-/// One run of a program.
+/// A run of a program.
 private struct ProgramRun {
     let path: String
     let context: OperationContext
@@ -64,9 +65,9 @@ private struct ProgramRun {
         return try result(output)
     }
 
-    /// The request, with the last checkpoint in the environment.
+    /// Returns the request, with the last checkpoint in the environment.
     private func request() async throws -> GuardRequest {
-        // The checkpoint comes from Redis, where others may write. It is parsed and written again as JSON.
+        // Other users may write to the checkpoint in Redis, so parse it and write it again as JSON.
         let stored = try await context.lastCheckpointJSON().flatMap { $0.count <= Defaults.checkpointBytes ? $0 : nil }
         let checkpoint = stored.flatMap { try? JSONValue(parsing: $0).serialized() }
         let variables = checkpoint.map { ["SLUICE_CHECKPOINT": $0] } ?? [:]
@@ -92,7 +93,8 @@ struct ProgramFailure: OperationFailing, RetryTiming, CustomStringConvertible {
     var retryAfter: Duration?
     var failureDetails: [String: Int]?
 
-    /// The output is not JSON. Not retryable, because another attempt would probably write the same.
+    /// Makes the failure for output that is not JSON. Not retryable, because another attempt would probably write the
+    /// same output.
     init(noJSONFrom path: String, _ output: [UInt8], _ problem: String) {
         failureType = "result"
         let start = OperationsError.quoted(String(decoding: output.cutText(toBytes: 200), as: UTF8.self))
@@ -107,14 +109,14 @@ struct ProgramFailure: OperationFailing, RetryTiming, CustomStringConvertible {
             + "store the result elsewhere and print its address"
     }
 
-    /// The output may be incomplete.
+    /// Makes the failure for output that may be incomplete.
     init(cutFrom path: String) {
         failureType = "result"
         description = "the output of \(path) could not be read to its end"
         isRetryable = true
     }
 
-    /// The error that the program reported.
+    /// Makes the failure from the error that the program reported.
     init(_ error: ProgramReport.Failure, exit: ExecFailure) {
         failureType = error.type ?? exit.failureType
         description = error.message

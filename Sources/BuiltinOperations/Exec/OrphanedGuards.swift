@@ -2,8 +2,8 @@ import Glibc
 
 /// Guards whose worker was killed, for the supervisor that started the worker.
 ///
-/// A guard ends when its program and all processes that the program has started have ended. After the end of all guards of a dead worker, its
-/// operations can be handed back, and none runs twice at the same time.
+/// A guard ends when its program and all processes that the program started have ended. After all guards of a dead
+/// worker have ended, its operations can be recovered, and none runs twice at the same time.
 package enum OrphanedGuards {
     /// Makes this process the parent of orphaned descendants, in place of the system's first process.
     package static func adopt() { _ = GNUCalls.prctl(GNUCalls.childSubreaper, 1, 0, 0, 0) }
@@ -12,11 +12,11 @@ package enum OrphanedGuards {
     ///
     /// - Parameters:
     ///   - sparing: children that other code reaps.
-    ///   - milliseconds: how long to wait at most.
+    ///   - milliseconds: the longest time to wait.
     /// - Returns: false if a guard still ran at the end.
     package static func collect(sparing: () -> Set<pid_t>, within milliseconds: Int) -> Bool {
         for _ in 0...milliseconds / pause {
-            // In this order: a child in the list has been noted by the code that started it before `sparing` is called.
+            // Keep this order: the code that starts a child notes it before `sparing` is called here.
             let found = children()
             let known = sparing()
             let waiting = found.filter { pid in
@@ -35,7 +35,7 @@ package enum OrphanedGuards {
         return words.count > 1 && words[1].elementsEqual(ExecGuard.argument.utf8)
     }
 
-    /// The processes whose parent is this one.
+    /// Returns the processes whose parent is this one.
     package static func children() -> [pid_t] {
         guard let folder = opendir("/proc") else { return [] }
         defer { closedir(folder) }
@@ -50,7 +50,8 @@ package enum OrphanedGuards {
         return found
     }
 
-    /// The parent: the fourth field of `stat`. The second field is a name in parentheses that may contain anything.
+    /// Returns the parent: the fourth field of `stat`. The second field is a name in parentheses that may contain
+    /// anything.
     private static func parent(of pid: pid_t) -> pid_t? {
         let bytes = read("/proc/\(pid)/stat")
         guard let end = bytes.lastIndex(of: UInt8(ascii: ")")) else { return nil }
@@ -58,7 +59,7 @@ package enum OrphanedGuards {
         return fields.count > 1 ? pid_t(String(decoding: fields[1], as: UTF8.self)) : nil
     }
 
-    /// The beginning of a file.
+    /// Returns the beginning of a file.
     private static func read(_ path: String) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return [] }

@@ -23,8 +23,8 @@ final class PipeReader: Sendable {
     private let onEnd: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - descriptor: the read end; it is closed at the end.
-    ///   - watch: notifies when there is something to read. It keeps this object alive until the end.
+    ///   - descriptor: the read end, which the reader closes at the end.
+    ///   - watch: calls back when bytes can be read. Keeps this object alive until the end.
     ///   - onBytes: called with the bytes, one call after the other.
     ///   - onEnd: called once, after the last bytes.
     init(
@@ -44,8 +44,8 @@ final class PipeReader: Sendable {
     /// Reads lines.
     ///
     /// - Parameters:
-    ///   - descriptor: the read end; it is closed at the end.
-    ///   - watch: notifies when there is something to read.
+    ///   - descriptor: the read end, which the reader closes at the end.
+    ///   - watch: calls back when bytes can be read.
     ///   - limit: longer lines are split into pieces between characters; all but the last piece end with "…".
     ///   - onLine: called for each line, without its newline.
     convenience init(
@@ -75,7 +75,7 @@ final class PipeReader: Sendable {
         queue.async { [self] in end(isCut: true) }
     }
 
-    /// Whether it was stopped before the end of the pipe.
+    /// Whether the reader was stopped before the end of the pipe.
     var isCut: Bool { state.withLock { $0.isCut } }
 
     private static let chunk = 64 << 10
@@ -102,7 +102,8 @@ final class PipeReader: Sendable {
         }
     }
 
-    /// Closes the descriptor, on the queue so that no read runs. The watch drops the number first, because it may be reused after the close.
+    /// Closes the descriptor on the queue, so that no read runs. The watch drops the number first, because another
+    /// descriptor may take it after the close.
     private func end(isCut: Bool = false) {
         let isFirst = state.withLock { state in
             guard !state.isClosed else { return false }
@@ -124,7 +125,8 @@ final class PipeReader: Sendable {
     }
 }
 
-/// Splits bytes into lines. A line of more than `limit` bytes is split into pieces, all but the last one with "…" at the end.
+/// Splits bytes into lines. A line of more than `limit` bytes is split into pieces, all but the last one with "…" at
+/// the end.
 final class LineSplitter: Sendable {
     private let rest = Mutex<[UInt8]>([])
     private let limit: Int
@@ -158,7 +160,7 @@ final class LineSplitter: Sendable {
         for line in lines { onLine(line) }
     }
 
-    /// The size of the next piece of a line that is too long.
+    /// Returns the size of the next piece of a line that is too long.
     private func pieceCount(_ line: ArraySlice<UInt8>) -> Int {
         max(1, TextCut.wholeCharacters(in: line, limit: limit - TextCut.mark.utf8.count))
     }

@@ -1,12 +1,13 @@
 import Foundation
 import Glibc
 
-/// The descriptors between a worker and a guard. The worker's ends are closed in other children.
+/// The descriptors between a worker and a guard. Other children of the worker do not inherit the worker's ends.
 struct Plumbing {
     let guardian: pid_t
     let control: Int32
     let report: Int32
-    /// The pipe of stdout and stderr, which share it so that their lines keep their order; only stdout if there are `channels`.
+    /// The pipe of stdout and stderr, which share it so that their lines keep their order. With `channels` the pipe of
+    /// stdout only.
     let output: Int32
     /// The pipes of stderr and of descriptor 3, if they are separate.
     let channels: (errors: Int32, events: Int32)?
@@ -17,7 +18,7 @@ struct Plumbing {
     ///   - input: the program's stdin; nil = empty.
     ///   - guardPath: an executable whose `main` calls `ExecGuard.runIfAsked`.
     ///   - hasChannels: whether stderr is separate from stdout, and the program has a descriptor 3.
-    /// - Throws: `ExecFailure` if there are no free descriptors or processes, or if the guard cannot be started.
+    /// - Throws: `ExecFailure` if no descriptor or process is free, or if the guard cannot be started.
     static func connect(input: [UInt8]?, guardPath: String, hasChannels: Bool) throws -> Plumbing {
         var theirs: [Int32] = []
         var ours: [Int32] = []
@@ -71,7 +72,7 @@ struct Plumbing {
         theirs.append(try aside(ends[1]))
     }
 
-    /// A descriptor of the program's stdin. The bytes are in memory, so that no thread has to write to a pipe.
+    /// Returns a descriptor for the program's stdin. The bytes are in memory, so that no thread must write to a pipe.
     private static func source(of input: [UInt8]?) throws -> Int32 {
         guard let input else {
             let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -112,7 +113,7 @@ struct Plumbing {
         let words = [path, ExecGuard.argument] + (hasEvents ? [ExecGuard.withEvents] : [])
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
-        // Programs can read their guard's environment, so it has only their variables.
+        // Programs can read their guard's environment, so pass only their variables.
         let inherited = ProgramEnvironment().selected(from: ProcessInfo.processInfo.environment)
         var variables: [UnsafeMutablePointer<CChar>?] = inherited.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for variable in variables { free(variable) } }

@@ -1,4 +1,4 @@
-/// The environment variables of the worker that programs get. Others may be secrets.
+/// The environment variables of the worker that programs get. All others may be secrets.
 package struct ProgramEnvironment: Sendable, Equatable {
     /// The variables that each program gets if they are set.
     package static let standard = ["HOME", "LANG", "LC_*", "PATH", "TMPDIR", "TZ", "USER"]
@@ -10,7 +10,7 @@ package struct ProgramEnvironment: Sendable, Equatable {
     /// Makes a selection.
     ///
     /// - Parameters:
-    ///   - patterns: names in addition to `standard`. With `*` at the end they are prefixes.
+    ///   - patterns: names in addition to `standard`. A name with `*` at the end is a prefix.
     ///   - added: variables with values that do not come from this process's environment.
     package init(passing patterns: [String] = [], adding added: [String: String] = [:]) {
         self.added = added
@@ -32,7 +32,7 @@ package struct ProgramEnvironment: Sendable, Equatable {
         }
     }
 
-    /// The selected part of an environment, with the added variables.
+    /// Returns the selected part of an environment, with the added variables.
     package func selected(from environment: [String: String]) -> [String: String] {
         environment.filter { variable in
             names.contains(variable.key) || prefixes.contains { variable.key.hasPrefix($0) }

@@ -1,16 +1,16 @@
 import Operations
 import Synchronization
 
-/// One line that a program writes to descriptor 3: a JSON object with at least one of these members.
+/// A line that a program writes to descriptor 3: a JSON object with at least one of these members.
 ///
 /// - `progress`: 0 to 1, and optionally `message`.
 /// - `checkpoint`: any JSON, at most 64 KiB; the next run finds it in `SLUICE_CHECKPOINT`.
 /// - `snooze`: seconds, at most a day, until the program runs again if its exit code is 75.
-/// - `error`: a sentence, and optionally `type` (a word to group by), `then` (`retry`, which is the default, `dead` or `discard`) and
-///   `after` (the shortest pause before a retry, in seconds; a longer pause of the retry policy is kept). Used if the exit code is not 0.
-///   With exit code 75 the sentence is the reason of the snooze.
+/// - `error`: a sentence, and optionally `type` (a word to group by), `then` (`retry`, the default, `dead` or
+///   `discard`) and `after` (the shortest pause before a retry, in seconds; a longer pause of the retry policy stays).
+///   Used if the exit code is not 0. With exit code 75 the sentence is the reason of the snooze.
 struct ProgramReport {
-    /// What to do after an error.
+    /// The decision after an error.
     enum Decision: String {
         case retry, dead, discard
     }
@@ -27,7 +27,7 @@ struct ProgramReport {
     var failure: Failure?
     var snooze: Duration?
 
-    /// The longest message of a progress report. Longer text belongs in the log.
+    /// The longest message of a progress report, in characters. Longer text belongs in the log.
     private static let messageLength = 500
     private static let typeLength = 64
 
@@ -76,7 +76,7 @@ struct ProgramReport {
         return .seconds(seconds)
     }
 
-    /// Why a line is not a report.
+    /// The reason for which a line is not a report.
     struct Fault: Error {
         let description: String
     }
@@ -90,7 +90,7 @@ final class ReportChannel: Sendable {
         var faults = 0
     }
 
-    /// The most invalid lines to log. More would push the program's own lines out of the log.
+    /// The most invalid lines to log. More lines would push the program's own lines out of the log.
     private static let mostComplaints = 3
     private let context: OperationContext
     private let state = Mutex(State())
@@ -100,7 +100,7 @@ final class ReportChannel: Sendable {
     /// The last error that the program reported.
     var error: ProgramReport.Failure? { state.withLock { $0.error } }
 
-    /// For how long exit code 75 snoozes, as the program said last.
+    /// How long exit code 75 snoozes, as the program last reported.
     var snooze: Duration? { state.withLock { $0.snooze } }
 
     func take(_ line: String) {
@@ -116,7 +116,7 @@ final class ReportChannel: Sendable {
         } catch { complain("\(error)") }
     }
 
-    /// Logs how many further invalid lines there were.
+    /// Logs the number of further invalid lines.
     func close() {
         let rest = state.withLock { $0.faults } - Self.mostComplaints
         if rest > 0 { context.log("sluice: descriptor 3: \(rest) more lines were ignored") }

@@ -1,7 +1,8 @@
 import Glibc
 import Operations
 
-/// Finds the file of a program as `execvp` does: a name with a slash is a path; another one is searched for in the folders of PATH.
+/// Finds the file of a program as `execvp` does: a name with a slash is a path; any other is searched for in the
+/// folders of PATH.
 package enum ProgramSearch {
     /// The folders if the environment has no PATH.
     package static let defaultPath = "/usr/local/bin:/usr/bin:/bin"
@@ -9,7 +10,7 @@ package enum ProgramSearch {
     /// The result of a search.
     package enum Outcome: Equatable, Sendable {
         case found(String)
-        /// There are files of that name, but none is executable. The first of them.
+        /// The first file of that name. Files of that name exist, but none is executable.
         case forbidden(String)
         case missing
     }

@@ -2,10 +2,11 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Notifies when descriptors have something to read, with one thread that polls all of them.
+/// Calls back when descriptors have bytes to read, with one thread that polls all of them.
 ///
-/// Not Dispatch's read sources: on Linux, starting and cancelling many of them at once corrupts Dispatch's state, and the process crashes in
-/// `_dispatch_event_loop_drain` (github.com/swiftlang/swift-corelibs-libdispatch/issues/949). Here nothing stays registered with the kernel.
+/// Not Dispatch's read sources: on Linux, starting and cancelling many of them at once corrupts Dispatch's state, and
+/// the process crashes in `_dispatch_event_loop_drain` (github.com/swiftlang/swift-corelibs-libdispatch/issues/949).
+/// Here nothing stays registered with the kernel.
 final class ReadWatch: Sendable {
     /// The watch of this process; nil before its first use.
     private static let made = Mutex<ReadWatch?>(nil)
@@ -20,7 +21,7 @@ final class ReadWatch: Sendable {
         wake = (ends[0], ends[1])
     }
 
-    /// - Throws: `ExecFailure` if there are no free descriptors.
+    /// - Throws: `ExecFailure` if no descriptor is free.
     static func shared() throws -> ReadWatch {
         try made.withLock { made in
             if let made { return made }
@@ -33,14 +34,16 @@ final class ReadWatch: Sendable {
         }
     }
 
-    /// Calls a closure once when there are bytes or the end to read. It may be called without a reason if the descriptor's number had another
-    /// owner before. It must not block, because others use the same thread.
+    /// Calls a closure once when bytes or the end can be read.
+    ///
+    /// The call may come without a reason if the descriptor's number had another owner before. The closure must not
+    /// block, because others use the same thread.
     func whenReadable(_ descriptor: Int32, _ call: @escaping @Sendable () -> Void) {
         interests.withLock { $0[descriptor] = call }
         wakeUp()
     }
 
-    /// Drops a descriptor. Call it before the descriptor is closed, because its number may be reused.
+    /// Drops a descriptor. Call this before you close the descriptor, because its number may be reused.
     func forget(_ descriptor: Int32) {
         _ = interests.withLock { $0.removeValue(forKey: descriptor) }
     }

@@ -13,7 +13,7 @@ enum StartStep: String, Sendable {
 }
 
 extension ExecFailure {
-    /// A program did not start.
+    /// Makes the failure of a program that did not start.
     ///
     /// - Parameters:
     ///   - request: the program.
@@ -73,7 +73,7 @@ extension ExecFailure {
 }
 
 extension GuardRequest {
-    /// The PATH of the program's environment.
+    /// The PATH in the program's environment.
     var path: String {
         environment.first { $0.hasPrefix("PATH=") }.map { String($0.dropFirst(5)) } ?? ProgramSearch.defaultPath
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The place of a file: its path after following links, and the file that is there.
+/// The place of a file: its path after following links, and the existing file.
 struct FilePlace: Sendable {
     /// The given path.
     let target: String
@@ -13,7 +13,7 @@ struct FilePlace: Sendable {
 
     /// Examines a path.
     ///
-    /// - Throws: `TransferFailure` if something other than a regular file is there, or if it cannot be examined.
+    /// - Throws: `TransferFailure` if the path is not a regular file, or cannot be examined.
     init(_ target: String) throws {
         self.target = target
         path = try Self.follow(target)
@@ -40,11 +40,11 @@ struct FilePlace: Sendable {
         if state.st_uid != found.st_uid || state.st_gid != found.st_gid {
             guard fchown(descriptor, found.st_uid, found.st_gid) == 0 else { throw failure("keep the owner of", errno) }
         }
-        // After the owner, because changing the owner clears some bits of the mode.
+        // Set the mode after the owner, because a change of the owner clears some bits of the mode.
         guard fchmod(descriptor, found.st_mode & 0o7777) == 0 else { throw failure("keep the mode of", errno) }
     }
 
-    /// Returns this place if the path is still the same.
+    /// Returns this place if its path is unchanged; else throws.
     func expect(at path: String) throws -> FilePlace {
         guard path == self.path else { throw TransferFailure(file: target, is: "another file than before") }
         return self
@@ -56,7 +56,7 @@ struct FilePlace: Sendable {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// The path of a hidden file in the same folder. A name has at most 255 bytes, and a scalar at most four.
+    /// Returns the path of a hidden file in the same folder. A name has at most 255 bytes, and a scalar at most four.
     func neighbour(_ ending: String) -> String {
         let name = path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
         let start = String(String.UnicodeScalarView(name.unicodeScalars.prefix(25)))

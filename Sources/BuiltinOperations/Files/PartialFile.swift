@@ -3,10 +3,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A file that gets its name when it is complete. Until then it has another name in the same folder.
+/// A file that takes its name when it is complete. Until then the file has another name in the same folder.
 ///
-/// Only a regular file is replaced, not a pipe, socket, device or folder. Links are followed, and the new file has the mode and owner of the
-/// replaced one.
+/// Only a regular file is replaced, not a pipe, socket, device or folder. Links are followed, and the new file has the
+/// mode and owner of the replaced one.
 package final class PartialFile: Sendable {
     private let place: FilePlace
     private let path: String
@@ -17,11 +17,12 @@ package final class PartialFile: Sendable {
     ///
     /// - Parameters:
     ///   - target: the final path.
-    ///   - mark: distinguishes this try from others for the same target.
-    /// - Throws: `TransferFailure` if there is no such folder, the target is not a regular file, or its owner cannot be kept.
+    ///   - mark: distinguishes this attempt from others for the same target.
+    /// - Throws: `TransferFailure` if the folder does not exist, the target is not a regular file, or its owner cannot
+    ///   be kept.
     package init(target: String, mark: String) throws {
         place = try FilePlace(target)
-        // Random and never an existing file: another user could put a pipe or a link at a predictable name.
+        // The name is random and the file new: another user could put a pipe or a link at a predictable name.
         path = place.neighbour(".\(mark)-\(UInt32.random(in: 0...UInt32.max)).part")
         let opened = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, place.isNew ? 0o644 : 0o600)
         guard opened >= 0 else { throw place.failure("create a file beside", errno) }
@@ -42,7 +43,7 @@ package final class PartialFile: Sendable {
         try file.keepBlocking(isDurable: false)
     }
 
-    /// Removes the regular file that `replace` has written. Links and other kinds of files stay.
+    /// Removes the regular file that `replace` wrote. Links and other kinds of files stay.
     package static func remove(_ target: String) {
         if let place = try? FilePlace(target), !place.isNew { unlink(place.path) }
     }
@@ -76,7 +77,7 @@ package final class PartialFile: Sendable {
         }
         guard let descriptor else { throw place.failure("write", EBADF) }
         defer { close(descriptor) }
-        // A download takes time, and something else may be there by now.
+        // A download takes time, and another file may be at the path by now.
         try FilePlace(place.target).expect(at: place.path).dress(descriptor)
         guard !isDurable || fsync(descriptor) == 0 else { throw place.failure("write", errno) }
         guard rename(path, place.path) == 0 else { throw place.failure("replace", errno) }

@@ -6,12 +6,15 @@ import NIOHTTP1
 import Operations
 
 extension OperationHandler {
-    /// Sends a request: `url`, and optionally `method`, `headers`, `json` (any value) or `body` (a string), `timeout` (seconds, default 30),
-    /// `expect` (the successful statuses, default 200 to 299). Redirects are followed. User and password in `url` become the header
-    /// `Authorization: Basic`, only for that server.
+    /// Sends an HTTP request and returns the response.
     ///
-    /// Result: `status`, `headers`, `bytes` and `sha256` of the body, and the body up to 128 KiB, as `json` or, if it is text, as `body`.
-    /// 5xx, 408, 425, 429 and errors of the transfer are retried, not before the server's `Retry-After`.
+    /// Arguments: `url`, and optionally `method`, `headers`, `json` (any value) or `body` (a string), `timeout`
+    /// (seconds, default 30), `expect` (the successful statuses, default 200 to 299). Redirects are followed. User and
+    /// password in `url` become the header `Authorization: Basic`, only for that server.
+    ///
+    /// Result: `status`, `headers`, `bytes` and `sha256` of the body, and a body of up to 128 KiB, as `json` or, if it
+    /// is text, as `body`. The operation is retried after 5xx, 408, 425, 429 and errors of the transfer, not before the
+    /// server's `Retry-After`.
     static let http = OperationHandler(name: "http", runTimeout: Defaults.externalRunTimeout) { json, context in
         let arguments = try HTTPArguments(json)
         return try await TransferFailure.within(arguments.address) {
@@ -103,15 +106,15 @@ struct HTTPArguments: Sendable {
     }
 }
 
-/// One request and its answer.
+/// An HTTP request and its response.
 private struct HTTPExchange {
     let arguments: HTTPArguments
 
-    /// How much of a body is kept. As escaped JSON it may be six times as long, and still fits a result.
+    /// The most bytes of a body that are kept. As escaped JSON they may be six times as long, and still fit a result.
     private static let kept = 128 << 10
-    /// How much of a body is read.
+    /// The most bytes of a body that are read.
     private static let longest = 64 << 20
-    /// How much of an error's body is quoted.
+    /// The most characters of an error's body that are quoted.
     private static let quoted = 300
 
     func run() async throws -> [UInt8] {
@@ -130,7 +133,7 @@ private struct HTTPExchange {
         return result(response, body).serializedBytes()
     }
 
-    /// The kept part of a body.
+    /// The body of a response, as far as it is kept.
     private struct Body {
         /// The bytes; nil = the body is too long.
         var bytes: [UInt8]? = []
@@ -176,7 +179,8 @@ private struct HTTPExchange {
         return .object(object)
     }
 
-    /// The headers by lowercase names. Without cookies and passwords in URLs, which are secrets: results are shown.
+    /// Returns the headers by lowercase names. Leaves out cookies and passwords in URLs, which are secrets: results are
+    /// displayed.
     private func headers(_ headers: HTTPHeaders) -> JSONValue {
         var object = JSONObject([])
         var room = 16 << 10

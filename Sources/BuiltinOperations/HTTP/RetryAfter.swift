@@ -4,12 +4,13 @@ import Operations
 
 /// The pause that a server asks for.
 enum RetryAfter {
-    /// A longer pause is cut to this.
+    /// The longest pause; a longer one is shortened to this.
     static let longest: Duration = .seconds(86_400)
 
-    /// Reads `Retry-After`: whole seconds, or an HTTP date, which is compared with the `Date` header if there is one.
+    /// Reads `Retry-After`: whole seconds, or an HTTP date, which is compared with the `Date` header of the response if
+    /// it has one.
     ///
-    /// - Returns: nil if there is no valid header.
+    /// - Returns: nil without a valid header.
     static func read(_ headers: HTTPHeaders, now: Date = .now) -> Duration? {
         guard let text = headers.first(name: "Retry-After")?.trimmingCharacters(in: .whitespaces) else { return nil }
         if !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) {

@@ -17,12 +17,14 @@ struct TransferFailure: OperationFailing, RetryTiming, CustomStringConvertible {
         self.isRetryable = isRetryable
     }
 
-    /// The server answered with another status than expected. Retryable only for a failure of the server or a request to come back later. Any
-    /// other answer would be the same, and a request that took effect must not be repeated.
+    /// Makes the failure for a status that was not expected.
+    ///
+    /// Retryable only for a failure of the server, or a request to come back later. Any other answer would be the same,
+    /// and a request that took effect must not be repeated.
     ///
     /// - Parameters:
     ///   - response: the response.
-    ///   - request: the request, to show.
+    ///   - request: the request, for display.
     ///   - text: the server's explanation.
     init(_ response: HTTPClientResponse, to request: String, _ text: String = "") {
         let status = Int(response.status.code)
@@ -35,7 +37,8 @@ struct TransferFailure: OperationFailing, RetryTiming, CustomStringConvertible {
         retryAfter = RetryAfter.read(response.headers)
     }
 
-    /// A file could not be written. Not retryable if the place does not exist or is not permitted.
+    /// Makes the failure for a file that could not be written. Not retryable if the place does not exist or is not
+    /// permitted.
     ///
     /// - Parameters:
     ///   - path: the given path.
@@ -48,7 +51,7 @@ struct TransferFailure: OperationFailing, RetryTiming, CustomStringConvertible {
         failureDetails = ["errno": Int(code)]
     }
 
-    /// The target is something that must not be replaced.
+    /// Makes the failure for a target that must not be replaced.
     init(file path: String, is kind: String) {
         failureType = "file"
         description = "\(path) is \(kind): only a regular file is replaced"

@@ -5,11 +5,11 @@ import Operations
 struct WebAddress: Sendable {
     /// The URL without user and password.
     let url: String
-    /// The header `Authorization` for its user and password; nil = none.
+    /// The value of the header `Authorization` for the user and password; nil = none.
     let authorization: String?
     /// The URL for errors and logs, without user, password, query and fragment, which are often secrets.
     let plain: String
-    /// The given URL without the password.
+    /// The given URL with the password hidden.
     let shown: String
 
     /// Reads `http://user:password@host/path`.
@@ -36,7 +36,7 @@ struct WebAddress: Sendable {
 }
 
 extension Arguments {
-    /// An argument that is an HTTP URL.
+    /// Returns an argument that is an HTTP URL.
     func address(_ key: String) throws -> WebAddress {
         guard let address = WebAddress(try string(key)) else {
             throw InvalidArguments(name, "\"\(key)\" must be an http or https URL")

@@ -1,59 +1,62 @@
-/// Reading a queue server to find what is wrong with it. Every call is bounded.
+/// Reads a queue server to find faults. Every call is bounded.
 ///
-/// A part is looked at in one step, so what a call finds was wrong at that instant, whatever else was going on. With codes to fix, a finding
-/// with such a code is fixed in the same step; otherwise nothing changes.
+/// A call reads its part in one step, so each of its findings was true at that instant. A finding whose code is in
+/// `codes` is fixed in the same step; otherwise nothing changes.
 package protocol BrokerAudit: Sendable {
-    /// What each server that has keys says about itself, and what this connection may do.
+    /// Reads the state of each server that holds keys, and the permissions of this connection.
     func auditServers() async throws -> [ServerAudit]
 
-    /// Counters, leases and sizes of a queue.
+    /// Checks the counters, leases and sizes of a queue.
     func auditQueue(_ queue: String, fixing codes: Set<String>) async throws -> QueueAudit
 
-    /// Part of a place: whatever lies there has a record that says so.
+    /// Checks a part of a place: each operation there has a record that names this place.
     ///
     /// - Parameters:
-    ///   - cursor: nil = the beginning.
-    ///   - limit: about so many entries, at most `Defaults.batch`.
+    ///   - cursor: where to continue; nil = the beginning.
+    ///   - limit: about how many entries to check, at most `Defaults.batch`.
     func auditPlace(_ place: AuditPlace, cursor: String?, limit: Int, queue: String, fixing codes: Set<String>)
         async throws
         -> PlaceAudit
 
-    /// Operations by id, at most `Defaults.batch`: every record lies where it says. Ids are text, since they come from keys.
+    /// Checks operations by id, at most `Defaults.batch`: each record lies where it says. Ids are text, since they come
+    /// from keys.
     func auditRecords(_ ids: [String], queue: String, fixing codes: Set<String>) async throws -> RecordsAudit
 
-    /// Keys of the namespace, some at a time and in no order. What exists from the first call to the last is among them.
+    /// Reads some keys of the namespace, in no order. A walk to the end includes each key that exists from its first to
+    /// its last call.
     ///
-    /// - Parameter cursor: nil = the beginning.
+    /// - Parameter cursor: where to continue; nil = the beginning.
     func auditKeys(cursor: String?, limit: Int) async throws -> KeyAudit
 
-    /// Whether this user may hear messages of a queue.
+    /// Checks whether this user may receive messages of a queue.
     ///
     /// - Returns: the server's refusal, or nil.
     func auditListening(queue: String) async throws -> String?
 
-    /// Puts a ready operation that no lane refers to into its lane, if its record is still as it was read.
+    /// Puts a ready operation without a reference in any lane back into its lane, if its record is unchanged since it
+    /// was read.
     ///
-    /// - Returns: whether that was so.
+    /// - Returns: false if the record has changed.
     func returnLost(_ id: OperationID, head: [UInt8], queue: String) async throws -> Bool
 
-    /// Corrects the count of references left behind, if the queue is still as it was counted.
+    /// Corrects the count of stale references, if the queue is unchanged since it was counted.
     ///
-    /// - Returns: whether that was so.
+    /// - Returns: false if the queue has changed.
     func setStale(_ count: Int, of queue: QueueAudit) async throws -> Bool
 
-    /// Adds a queue to those of the namespace.
+    /// Adds a queue to the list of the namespace.
     func register(queue: String) async throws
 }
 
-/// Something that is wrong, as a script found it.
+/// A fault that a script found.
 package struct AuditFinding: Sendable, Equatable {
-    /// What kind of thing: `counter`, `twice`, `lost`, `noLease` …
+    /// The kind of fault: `counter`, `twice`, `lost`, `noLease` …
     package var code: String
     package var queue: String
-    /// The operation, worker or field that it is about.
+    /// The affected operation, worker or field.
     package var subject: String
     package var detail: String
-    /// In words, the effect of its fix; empty if it has none.
+    /// The effect of the fix, in words; empty if the finding has no fix.
     package var fix: String
 
     package init(code: String, queue: String, subject: String, detail: String, fix: String = "") {
@@ -66,25 +69,26 @@ package struct AuditFinding: Sendable, Equatable {
 }
 
 package enum AuditPlace: Sendable, Hashable, CustomStringConvertible {
-    /// 0 (very low) to 4.
+    /// A priority's lane: 0 (very low) to 4 (very high).
     case lane(Int)
     /// Unhandled operations of one name, by the number of their set.
     case unhandled(String)
-    /// What waits in no lane because of a limit key: the number of cancels of the whole queue, and the key.
+    /// Operations that wait in no lane because of a limit key. The text is the number of times the whole queue was
+    /// cancelled, and the key.
     case keyed(String)
     /// References in lanes of operations with a limit key: the number and the key, as for `keyed`.
     case next(String)
-    /// What a limit key counts as running.
+    /// The operations that a limit key counts as running.
     case running(key: String)
     case scheduled, retrying, blocked, expiring
     case ended(OperationState)
-    /// What a worker holds.
+    /// The operations that a worker holds.
     case inFlight(worker: String)
-    /// Cancels that a worker was told of.
+    /// The cancel requests that a worker was notified of.
     case orders(worker: String)
-    /// What is left of a cancelled queue.
+    /// The rest of a cancelled batch.
     case batch(String)
-    /// Unique keys and who has them.
+    /// Unique keys and their holders.
     case unique
 
     package var description: String {
@@ -108,19 +112,19 @@ package enum AuditPlace: Sendable, Hashable, CustomStringConvertible {
 }
 
 package struct ServerAudit: Sendable {
-    /// Host and port, where there are several servers.
+    /// Host and port, if the namespace is on several servers.
     package var name: String?
     /// The fields of INFO.
     package var info: [String: String] = [:]
-    /// What CONFIG GET tells; empty where it is forbidden.
+    /// The answer of CONFIG GET; empty without the permission.
     package var configuration: [String: String] = [:]
-    /// Milliseconds that the server's clock is ahead of this machine's.
+    /// How many milliseconds the server's clock is ahead of this machine's.
     package var clockAhead: Int64 = 0
-    /// How exactly that is known.
+    /// The round trip of the clock reading: the bound of its error.
     package var roundTripMilliseconds: Int64 = 0
-    /// The user that this connection is; nil if it may not ask.
+    /// The user of this connection; nil without the permission to ask.
     package var user: String?
-    /// Of the reply parser that this program was built with.
+    /// The version of the reply parser in this program.
     package var hiredisVersion = ""
 
     package init() {}
@@ -142,15 +146,15 @@ package struct QueueAudit: Sendable {
     package var queue: String
     /// Milliseconds of server time.
     package var time: Int64
-    /// With a lease, lapsed ones too; `workers` has the first 1,000.
+    /// The number of workers with a lease, also a lapsed one; `workers` has the first 1,000.
     package var workerCount: Int
     package var meta: [String: String] = [:]
     package var totals: [String: Int64] = [:]
-    /// Entries in each place.
+    /// The number of entries in each place.
     package var sizes: [AuditPlace: Int] = [:]
-    /// Numbers of the sets of unhandled operations.
+    /// The numbers of the sets of unhandled operations.
     package var unhandled: [String] = []
-    /// Of limit keys: what waits in no lane, and what runs.
+    /// The places of limit keys: operations that wait in no lane, and operations that run.
     package var keyPlaces: [AuditPlace] = []
     package var batches = 0
     package var intents = 0
@@ -166,13 +170,13 @@ package struct QueueAudit: Sendable {
 }
 
 package struct PlaceAudit: Sendable {
-    /// nil = that was the end.
+    /// Where the next call continues; nil = the place has been read to its end.
     package var cursor: String?
     package var looked: Int
-    /// References that were left behind.
+    /// The number of stale references.
     package var stale: Int
     package var findings: [AuditFinding]
-    /// Of lanes: ids whose reference counts.
+    /// The ids with a current reference; for lanes only.
     package var live: [String]
 
     package init(cursor: String?, looked: Int, stale: Int, findings: [AuditFinding], live: [String]) {
@@ -186,7 +190,7 @@ package struct PlaceAudit: Sendable {
 
 package struct RecordsAudit: Sendable {
     package var findings: [AuditFinding]
-    /// Records whose reference has to be in a lane, with their heads.
+    /// Records whose reference must be in a lane, with their heads.
     package var ready: [String: [UInt8]]
 
     package init(findings: [AuditFinding], ready: [String: [UInt8]]) {
@@ -198,12 +202,12 @@ package struct RecordsAudit: Sendable {
 package struct KeyAudit: Sendable {
     package struct Key: Sendable, Equatable {
         package enum Kind: Sendable, Equatable {
-            /// A record, or what is kept beside one.
+            /// A record, or a key that belongs to one.
             case operation(id: String)
             case inFlight(worker: String)
             case orders(worker: String)
             case batch(number: String)
-            /// One of those that every queue may have.
+            /// A key that every queue may have.
             case queue
             case unknown
         }
@@ -219,7 +223,7 @@ package struct KeyAudit: Sendable {
         }
     }
 
-    /// nil = that was the end.
+    /// Where the next call continues; nil = the namespace has been read to its end.
     package var cursor: String?
     package var keys: [Key]
 

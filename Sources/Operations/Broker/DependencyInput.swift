@@ -1,17 +1,17 @@
 /// How a dependency of an operation ended, and its result.
 package struct DependencyInput: Sendable, Equatable {
     package var name: DependencyName
-    /// nil = it was removed, or has not ended.
+    /// The state in which the dependency ended; nil = it was removed, or has not ended.
     package var state: OperationState?
-    /// JSON, empty for `Void`; nil = there is none, or it is kept no more.
+    /// The result as JSON, empty for `Void`; nil = no result is stored.
     package var result: [UInt8]?
 
     package init(name: DependencyName, state: OperationState?, result: [UInt8]?) {
         (self.name, self.state, self.result) = (name, state, result)
     }
 
-    /// A longer result is read where it stands.
+    /// The most bytes of a result that is copied for the dependent. A longer one is read from the dependency.
     package static let shortResultBytes = 4096
-    /// Of short results, so many bytes are kept for one operation.
+    /// The most bytes of results that are copied for one operation.
     package static let keptBytes = 65_536
 }

@@ -1,18 +1,18 @@
-/// How long things took: numbers by fixed ranges of time, each √2 times as long as the one before, and the sum.
+/// Counts of durations in fixed ranges of time, each √2 times as long as the previous one, and their sum.
 ///
 /// A percentile lies in the range that holds it, so it is wrong by a factor of √2 at most. The mean is exact.
 package struct DurationHistogram: Sendable, Equatable {
-    /// The first range is below 1 ms, the last one is 2²⁸ ms (3.1 days) and more.
+    /// The number of ranges. The first is below 1 ms; the last is 2²⁸ ms (3.1 days) and more.
     package static let bucketCount = 58
-    /// How many durations fell into each range; empty = none at all.
+    /// The number of durations in each range; empty = no durations.
     package private(set) var counts: [Int64]
-    /// All durations together, in microseconds.
+    /// The sum of all durations, in microseconds.
     package var microseconds: Int64
 
-    /// A histogram without durations.
+    /// Makes a histogram without durations.
     package init() { (counts, microseconds) = ([], 0) }
 
-    /// - Parameter counts: numbers by range; ranges beyond the last are left out, missing ones are 0.
+    /// - Parameter counts: the number of durations by range; ranges beyond the last are ignored, missing ones are 0.
     package init(counts: some Sequence<Int64>, microseconds: Int64) {
         let counts = Array(counts.prefix(Self.bucketCount))
         let isEmpty = counts.allSatisfy { $0 == 0 }
@@ -20,7 +20,7 @@ package struct DurationHistogram: Sendable, Equatable {
         self.microseconds = microseconds
     }
 
-    /// Counts one duration. One below zero counts as zero.
+    /// Counts one duration. A negative one counts as zero.
     package mutating func add(microseconds duration: Int64) {
         if counts.isEmpty { counts = [Int64](repeating: 0, count: Self.bucketCount) }
         let duration = max(0, duration)
@@ -35,19 +35,20 @@ package struct DurationHistogram: Sendable, Equatable {
         for index in counts.indices { counts[index] &+= other.counts[index] }
     }
 
-    /// How many durations were counted.
+    /// The number of durations.
     package var count: Int64 { counts.reduce(0, &+) }
 
-    /// The mean in milliseconds; nil = nothing was counted.
+    /// The mean in milliseconds; nil = no durations.
     package var meanMilliseconds: Double? {
         let count = count
         return count > 0 ? Double(microseconds) / 1000 / Double(count) : nil
     }
 
-    /// The duration in milliseconds that this part of all durations does not exceed, by its place in its range.
+    /// Returns the duration in milliseconds that this part of all durations does not exceed, interpolated within its
+    /// range.
     ///
-    /// - Parameter part: 0.5 = the median.
-    /// - Returns: nil = nothing was counted. In the last range, its lower bound.
+    /// - Parameter part: 0 to 1; 0.5 = the median.
+    /// - Returns: nil = no durations. In the last range, its lower bound.
     package func percentile(_ part: Double) -> Double? {
         let count = count
         guard count > 0 else { return nil }
@@ -62,15 +63,15 @@ package struct DurationHistogram: Sendable, Equatable {
         return nil
     }
 
-    /// The range that a duration falls into.
+    /// Returns the range of a duration.
     package static func bucket(ofMicroseconds duration: Int64) -> Int {
         guard duration >= 1000 else { return 0 }
         let milliseconds = Double(duration) / 1000
-        // A range is half an octave, so it is an octave of the square.
+        // A range is half an octave, so it is one octave of the square.
         return min(bucketCount - 1, Int((milliseconds * milliseconds).exponent) + 1)
     }
 
-    /// Where a range begins, in milliseconds.
+    /// Returns the beginning of a range, in milliseconds.
     package static func lowerBound(of bucket: Int) -> Double {
         bucket == 0 ? 0 : (bucket % 2 == 1 ? 1 : 2.0.squareRoot()) * Double(1 << ((bucket - 1) / 2))
     }

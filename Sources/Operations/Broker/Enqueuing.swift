@@ -1,6 +1,6 @@
-/// What goes from a producer to the broker.
+/// The values that a producer sends to the broker.
 
-/// One operation on its way into a queue. Times are durations: only the server's clock makes instants of them.
+/// An operation to enqueue. Times are durations: only the server's clock turns them into instants.
 package struct NewOperation: Sendable, Equatable {
     package var id: OperationID
     package var tracked: Bool
@@ -11,7 +11,7 @@ package struct NewOperation: Sendable, Equatable {
     package var expiresMilliseconds: Int64
     /// An encoded `OperationEnvelope`.
     package var envelope: [UInt8]
-    /// nil = it has nothing to do with others.
+    /// The links to other operations; nil = no links.
     package var links: OperationLinks? { didSet { tracked = tracked || links != nil } }
 
     package init(
@@ -44,7 +44,7 @@ package struct NewOperation: Sendable, Equatable {
         )
     }
 
-    /// Header with durations, then the envelope: what a lane holds, but for the times.
+    /// The header with durations, then the envelope: the element of a lane, except for its times.
     package var element: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(elementByteCount)
@@ -54,7 +54,7 @@ package struct NewOperation: Sendable, Equatable {
 
     package var elementByteCount: Int { OperationHeader.byteCount + envelope.count }
 
-    /// Whether both headers begin alike, so that the enqueue script takes their front once for both.
+    /// Whether both headers have equal fronts, so that the enqueue script reads the front once for both.
     package func hasFront(of other: NewOperation) -> Bool {
         tracked == other.tracked && (links == nil) == (other.links == nil)
             && (links?.limitKey == nil) == (other.links?.limitKey == nil) && priority == other.priority
@@ -65,7 +65,7 @@ package struct NewOperation: Sendable, Equatable {
     /// Appends the `OperationHeader.frontByteCount` bytes of the header's front.
     package func writeFront(into bytes: inout [UInt8]) { header.writeFront(into: &bytes) }
 
-    /// Bytes that the enqueue script takes of each operation: its id and its envelope.
+    /// The number of bytes that the enqueue script reads for each operation: its id and its envelope.
     package var bodyByteCount: Int { OperationID.characterCount + envelope.count }
 
     /// Appends the id and the envelope.
@@ -75,32 +75,32 @@ package struct NewOperation: Sendable, Equatable {
     }
 }
 
-/// What became of one operation of an enqueue call.
+/// The outcome of enqueuing one operation.
 package enum EnqueueOutcome: Sendable, Equatable {
     case created
-    /// An operation with this id is there already; nothing was changed.
+    /// An operation with this id already exists; nothing was changed.
     case exists
-    /// It was not enqueued: this operation has its unique key.
+    /// Not enqueued: this operation holds the unique key.
     case taken(by: OperationID)
-    /// It was not enqueued: more operations wait for its unique key than it may supersede at once.
+    /// Not enqueued: more operations wait for the unique key than one call may supersede.
     case crowded
-    /// It was not enqueued: it is to wait for this operation, which is not in the queue.
+    /// Not enqueued: its dependency is not in the queue.
     case unknownDependency(OperationID)
-    /// It was not enqueued: this group takes no more members, or is none.
+    /// Not enqueued: this group accepts no more members, or is not a group.
     case closedGroup(OperationID)
-    /// It was not enqueued: the run that it belongs to has ended, or its worker does not hold it any more.
+    /// Not enqueued: its run has ended, or the worker no longer holds the run.
     case staleRun
 }
 
 extension NewOperation {
-    /// What it costs the server, in untracked operations.
+    /// The cost for the server, in untracked operations.
     fileprivate var effort: Int {
         if let links { return 5 + 2 * links.after.count }
         return tracked ? 2 : 1
     }
 }
 
-/// What a call carries.
+/// The operations of one call, by bytes and cost.
 package struct EnqueueLoad {
     private static let mostBytes = 1 << 18
     private var bytes = 0
@@ -108,9 +108,9 @@ package struct EnqueueLoad {
 
     package init() {}
 
-    /// Adds an operation, if there is room for it; for the first one there always is.
+    /// Adds an operation if the call has room for it. The first one always fits.
     ///
-    /// - Returns: whether it was added.
+    /// - Returns: whether the operation was added.
     package mutating func add(_ operation: NewOperation) -> Bool {
         let after = (bytes: bytes + operation.elementByteCount, effort: effort + operation.effort)
         guard effort == 0 || (after.bytes <= Self.mostBytes && after.effort <= Defaults.batch) else { return false }
@@ -119,8 +119,10 @@ package struct EnqueueLoad {
     }
 }
 
-/// Cuts operations into calls of at most `Defaults.batch`, half as many tracked ones, and 256 KiB, so that no call keeps the server
-/// busy for long.
+/// Splits operations into calls that keep the server busy only briefly.
+///
+/// A call has at most 256 KiB, and the cost of `Defaults.batch` untracked operations: half as many tracked ones, fewer
+/// with links.
 package struct EnqueueBatches: Sequence, IteratorProtocol {
     private var rest: ArraySlice<NewOperation>
 

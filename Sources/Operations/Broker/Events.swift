@@ -1,15 +1,15 @@
-/// Transitions `from` to `to` of one queue. A change without a transition has a number of its own, and no counts.
+/// The transitions `from` to `to` of one queue. A change without a transition has a number of its own, and no counts.
 package struct EventBatch: Sendable, Equatable {
     package var queue: String
     package var from: Int64
     package var to: Int64
-    /// How many went to each state.
+    /// The number of operations that entered each state.
     package var counts: [OperationState: Int]
-    /// The transitions themselves; fewer than `to − from + 1` when many happened in one step.
+    /// The transitions themselves; fewer than `to − from + 1` if one step made many.
     package var transitions: [(id: OperationID, state: OperationState)]
-    /// The change that this step made for a client or an operator, or that it was a recovery; nil = a worker took another step.
+    /// The change of a client or an operator, or the recovery, that this step made; nil = another step of a worker.
     package var change: QueueChange?
-    /// The operation of a change of one, whether or not that was a transition.
+    /// The operation of a change that affects only one, whether or not its state changed.
     package var subject: OperationID?
 
     package init(
@@ -38,7 +38,7 @@ package struct EventBatch: Sendable, Equatable {
 }
 
 extension EventBatch {
-    /// It names the operation, or more happened than it names.
+    /// Whether the batch names the operation, or has transitions that it does not name.
     package func mayConcern(_ id: OperationID) -> Bool {
         if subject == id || transitions.contains(where: { $0.id == id }) { return true }
         let isOnlyChange = transitions.isEmpty && subject != nil
@@ -46,28 +46,28 @@ extension EventBatch {
     }
 }
 
-/// What a client or an operator has changed in a queue, and who.
+/// A change that a client or an operator made in a queue, and its author.
 package struct QueueChange: Sendable, Equatable {
     /// The verb as the scripts write it.
     package enum Verb: String, Sendable, CaseIterable {
         case cancel, cancelQueue, retry, edit, hold, release, remove, purge, pause, resume, limit, steer, depend
         case setStandingCancel, removeStandingCancel
         case setSchedule, pauseSchedule, resumeSchedule, removeSchedule
-        /// A worker could not read it.
+        /// A worker could not read the schedule.
         case stopSchedule
-        /// Recovery from a lost worker, which is `by`.
+        /// Operations were recovered from a lost worker, which is `by`.
         case recover
     }
 
     package var verb: Verb
-    /// One word.
+    /// The author, as one word.
     package var by: String
-    /// Operations that were changed; 0 where the change is of a queue or a worker.
+    /// The number of changed operations; 0 for a change of a queue or a worker.
     package var count: Int
-    /// A reason, a worker and its setting, or how long; one line, may be empty.
+    /// A reason, a worker and its setting, or a duration; one line, may be empty.
     package var detail: String
 
-    /// Whether it is for operators: not a step of workers.
+    /// Whether a client or an operator made the change; false for a recovery by workers.
     package var isOfPerson: Bool { verb != .recover }
 
     package init(_ verb: Verb, by: String, count: Int = 0, detail: String = "") {

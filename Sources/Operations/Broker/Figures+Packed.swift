@@ -1,5 +1,5 @@
 extension Figures {
-    /// All numbers by their positions, which begin at 1: those of the counters, then those of both histograms.
+    /// All numbers by position, from 1: those of the counters, then those of both histograms.
     private var numbers: [Int64] {
         [enqueued, started, finished, failed, retried, cancelled, wait.microseconds, run.microseconds]
             + (wait.counts.isEmpty ? [Int64](repeating: 0, count: DurationHistogram.bucketCount) : wait.counts)
@@ -18,7 +18,7 @@ extension Figures {
         run = DurationHistogram(counts: counts.dropFirst(DurationHistogram.bucketCount), microseconds: numbers[7])
     }
 
-    /// As it is stored: a map from position to number in the MessagePack format, without zeros.
+    /// The stored form: a map from position to number in the MessagePack format, without zeros.
     package var packed: [UInt8] {
         let entries = zip(Self.positions, numbers).filter { $1 > 0 }
         var bytes: [UInt8] = []
@@ -41,9 +41,9 @@ extension Figures {
         return bytes
     }
 
-    /// Reads what `packed` or a script has written. A script writes an array if all first positions are there.
+    /// Reads bytes that `packed` or a script wrote. A script writes an array if all first positions have a number.
     ///
-    /// - Returns: nil if it is something else.
+    /// - Returns: nil for any other bytes.
     package init?(packed bytes: some Sequence<UInt8>) {
         var reader = Reader(bytes: Array(bytes)[...])
         guard let (count, isMap) = reader.head() else { return nil }
@@ -57,7 +57,7 @@ extension Figures {
         self.init(numbers: numbers)
     }
 
-    /// Reads the few forms of MessagePack that there are.
+    /// Reads the few forms of MessagePack that occur here.
     private struct Reader {
         var bytes: ArraySlice<UInt8>
 
@@ -91,7 +91,7 @@ extension Figures {
 }
 
 extension [UInt8] {
-    /// A type byte and a number, its highest byte first.
+    /// Appends a type byte and a number, highest byte first.
     fileprivate mutating func append(_ type: UInt8, _ number: some FixedWidthInteger) {
         append(type)
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }

@@ -1,22 +1,23 @@
-/// What happened in a time: of a queue, or of one operation name in it. Workers count it.
+/// The statistics of a period, for a queue or for one operation name in it, as workers counted them.
 ///
-/// It has what workers ran. What ended without running (cancelled or expired while it waited) is only in the totals of the queue.
+/// Only operations that ran are counted. Operations that were cancelled or expired while they waited are only in the
+/// totals of the queue.
 package struct Figures: Sendable, Equatable {
-    /// Operations that came in; 0 for a name.
+    /// Operations that were enqueued; 0 for a name.
     package var enqueued: Int64 = 0
     /// Attempts that began.
     package var started: Int64 = 0
-    /// Operations that ended well.
+    /// Operations that finished.
     package var finished: Int64 = 0
-    /// Operations that are dead.
+    /// Operations that ended as dead.
     package var failed: Int64 = 0
-    /// Attempts that failed and that another one follows.
+    /// Attempts that failed and are followed by another one.
     package var retried: Int64 = 0
     /// Operations that were cancelled while they ran.
     package var cancelled: Int64 = 0
-    /// From the time an operation was ready to the begin of its body, for each attempt that began.
+    /// The time from ready to the start of the body, for each attempt that began.
     package var wait = DurationHistogram()
-    /// How long bodies ran, for each attempt that ended, and was not given back.
+    /// The run time of bodies, for each attempt that ended and was not given back.
     package var run = DurationHistogram()
 
     package init() {}
@@ -35,21 +36,21 @@ package struct Figures: Sendable, Equatable {
     /// Attempts that ended.
     package var ended: Int64 { finished + failed + retried + cancelled }
 
-    /// The part of the attempts that ended which failed; nil = none ended.
+    /// The part of the ended attempts that failed; nil = no attempt ended.
     package var errorRate: Double? { ended > 0 ? Double(failed + retried) / Double(ended) : nil }
 
     package var isEmpty: Bool { self == Figures() }
 }
 
-/// What a worker has counted since it last said so, by operation name.
+/// The statistics that a worker counted since its last delta, by operation name.
 package struct FiguresDelta: Sendable, Equatable {
-    /// Grows with each delta of a worker for a queue: one that was sent before, and whose answer was lost, counts once.
+    /// A number that grows with each delta of a worker for a queue, so that a repeated delta counts once.
     package var number: Int64
-    /// At most `Defaults.figureNames` and the others.
+    /// At most `Defaults.figureNames` names, and one entry for all others.
     package var entries: [Entry]
 
     package struct Entry: Sendable, Equatable {
-        /// nil = all other names, and what cannot be read.
+        /// The operation name; nil = all other names, and operations that cannot be read.
         package var name: String?
         package var figures: Figures
 
@@ -65,14 +66,14 @@ package struct FiguresDelta: Sendable, Equatable {
     }
 }
 
-/// Which figures to read: so many minutes, hours or days up to now.
+/// The statistics to read: a number of minutes, hours or days up to now.
 package struct FiguresQuery: Sendable, Equatable {
     package enum Unit: String, Sendable, CaseIterable {
-        /// Of the whole queue, for 24 hours.
+        /// The whole queue by minute, stored for 24 hours.
         case minute
-        /// By operation name, for 48 hours.
+        /// Operation names by hour, stored for 48 hours.
         case hour
-        /// By operation name, for 30 days.
+        /// Operation names by day, stored for 30 days.
         case day
 
         package var milliseconds: Int64 {
@@ -83,7 +84,7 @@ package struct FiguresQuery: Sendable, Equatable {
             }
         }
 
-        /// How many are kept, with the one that is not over.
+        /// How many are stored, with the current one.
         package var kept: Int {
             switch self {
             case .minute: 1440
@@ -94,9 +95,9 @@ package struct FiguresQuery: Sendable, Equatable {
     }
 
     package var unit: Unit
-    /// How many, with the one that is not over.
+    /// How many to read, with the current one.
     package var count: Int
-    /// How many of the newest are left out.
+    /// How many of the newest to leave out.
     package var skip: Int
 
     package init(_ unit: Unit, count: Int, skip: Int = 0) {
@@ -105,7 +106,7 @@ package struct FiguresQuery: Sendable, Equatable {
         self.skip = max(0, skip)
     }
 
-    /// The numbers, since 1970, of the minutes, hours or days that are kept and asked for.
+    /// Returns the numbers, since 1970, of the requested minutes, hours or days that are stored.
     package func numbers(at time: Int64) -> Range<Int64> {
         let now = time / unit.milliseconds
         let end = now + 1 - Int64(skip)
@@ -114,12 +115,12 @@ package struct FiguresQuery: Sendable, Equatable {
     }
 }
 
-/// Figures of one queue, the oldest first.
+/// The statistics of one queue, oldest first.
 package struct FiguresReply: Sendable, Equatable {
     package struct Row: Sendable, Equatable {
-        /// When the minute, hour or day began; milliseconds of server time.
+        /// The beginning of the minute, hour or day, in milliseconds of server time.
         package var start: Int64
-        /// nil = the whole queue in a minute; all other names in an hour or a day.
+        /// The operation name; nil = the whole queue for a minute, all other names for an hour or a day.
         package var name: String?
         package var figures: Figures
 
@@ -130,9 +131,9 @@ package struct FiguresReply: Sendable, Equatable {
         }
     }
 
-    /// When they were read; milliseconds of server time.
+    /// The time of the read, in milliseconds of server time.
     package var time: Int64
-    /// In the order of time and then of names. What has no row did not happen.
+    /// The rows by time, then by name. A period without events has no row.
     package var rows: [Row]
 
     package init(time: Int64, rows: [Row]) {
@@ -140,11 +141,11 @@ package struct FiguresReply: Sendable, Equatable {
         self.rows = rows
     }
 
-    /// The order of rows.
+    /// Whether one row comes before another.
     package static func isBefore(_ left: Row, _ right: Row) -> Bool {
         (left.start, left.name ?? "") < (right.start, right.name ?? "")
     }
 
-    /// All of it together.
+    /// The sum of all rows.
     package var sum: Figures { rows.reduce(into: Figures()) { $0.add($1.figures) } }
 }

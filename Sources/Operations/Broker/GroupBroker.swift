@@ -1,23 +1,26 @@
 /// Cancels operations.
 package protocol OperationCancelling: Sendable {
-    /// Cancels operations: what waits ends now, what runs is asked to stop. Of a group it cancels no member, see `cancelWithMembers`.
+    /// Cancels operations: waiting ones end now, running ones are asked to stop. Does not cancel the members of a
+    /// group; `cancelWithMembers` does.
     ///
-    /// - Returns: one outcome for each operation, in order.
+    /// - Returns: one outcome for each operation, in the order of `ids`.
     func cancel(_ ids: [OperationID], request: CancelRequest, queue: String) async throws -> [CancelOutcome]
 }
 
 extension NeedsChanging {
-    /// Closes a group: it ends when the members that it has have ended. One that is closed already stays so.
+    /// Closes a group: it ends when its present members have ended. A closed group stays closed.
     package func closeGroup(_ id: OperationID, by: String, queue: String) async throws -> NeedsOutcome {
         try await change(NeedsChange(id, part: .last), by: by, queue: queue)
     }
 }
 
 extension OperationCancelling where Self: EdgeReading {
-    /// Cancels operations, and of groups all members, in whatever queues they are. A group takes no more members before its members are read,
-    /// so none is missed; if a call breaks off, workers that look at the group's queue go on with it.
+    /// Cancels operations, and all members of groups, in all queues.
     ///
-    /// - Returns: one outcome for each operation, in order.
+    /// A group accepts no more members before its members are read, so none is missed. If a call breaks off, the
+    /// workers of the group's queue continue the cancel.
+    ///
+    /// - Returns: one outcome for each operation, in the order of `ids`.
     package func cancelWithMembers(
         _ ids: [OperationID],
         request: CancelRequest,
@@ -26,7 +29,7 @@ extension OperationCancelling where Self: EdgeReading {
         let outcomes = try await cancel(ids, request: request, queue: queue)
         var groups = zip(ids, outcomes).filter { $1 == .group }.map { DependencyName($0.0, queue: queue) }
         var seen = Set(groups)
-        // Also what was announced to its group and is about to be enqueued.
+        // Also cancel members that were announced to their group and are not enqueued yet.
         var request = request
         request.storesIntent = true
         while let group = groups.popLast() {
@@ -47,10 +50,13 @@ extension OperationCancelling where Self: EdgeReading {
 }
 
 extension OperatorBroker {
-    /// Retries operations, and of groups that are dead or have not ended, and were not cancelled, all members that have ended without
-    /// finishing, also of groups in these. Before this returns, the groups of what is tried again wait for it, in whatever queues they are.
+    /// Retries operations, and the members of groups that ended without finishing.
     ///
-    /// - Returns: one outcome for each operation, in order. For a group it is `done` if a member of it is tried again.
+    /// Members are retried only if their group is dead or has not ended, and was not cancelled; nested groups are
+    /// included. Before this returns, the groups of the retried operations wait for them again, in all queues.
+    ///
+    /// - Returns: one outcome for each operation, in the order of `ids`. The outcome of a group is `done` if a member
+    ///   of it is retried.
     package func retryWithMembers(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
         var seen: Set<DependencyName> = []
         return try await retryWithMembers(ids, by: by, queue: queue, &seen)
@@ -63,7 +69,7 @@ extension OperatorBroker {
         _ seen: inout Set<DependencyName>
     ) async throws -> [ChangeOutcome] {
         var outcomes = try await retry(ids, by: by, queue: queue)
-        // A group that cannot be reached now hears with the next end.
+        // A group that cannot be reached now is notified when the operation ends again.
         do { try await tellGroups(of: zip(ids, outcomes).filter { $1 == .done }.map(\.0), queue: queue) } catch let
             error as OperationsError where [.unavailable, .denied].contains(error.code)
         {}
@@ -76,7 +82,7 @@ extension OperatorBroker {
         return outcomes
     }
 
-    /// - Returns: whether one of them is tried again.
+    /// - Returns: whether a member is retried.
     private func retryMembers(
         of group: OperationID,
         by: String,
@@ -104,7 +110,7 @@ extension OperatorBroker {
 extension OperatorBroker {
     private static var dependentsTold: Int { 100 }
 
-    /// Lets groups in other queues wait again for operations that are tried again, and for groups that wait again by this.
+    /// Makes groups in other queues wait again for retried operations, and for groups that thereby wait again.
     private func tellGroups(of ids: [OperationID], queue: String) async throws {
         var retried = ids.map { DependencyName($0, queue: queue) }
         var seen = Set(retried)
@@ -122,7 +128,7 @@ extension OperatorBroker {
         }
     }
 
-    /// - Returns: what depends on it.
+    /// - Returns: the dependents of the operation.
     private func tellDependents(of detail: OperationDetail) async throws -> [DependencyName] {
         let (links, home) = (detail.links, detail.queue)
         guard links.dependentCount > 0 || !links.dependentQueues.isEmpty else { return [] }

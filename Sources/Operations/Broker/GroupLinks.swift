@@ -1,34 +1,34 @@
-/// What becomes of a group whose opener says nothing for the time of its lease.
+/// The policy for a group whose opener is silent for the time of its lease.
 public enum AbandonedGroupPolicy: String, Sendable, Codable, CaseIterable {
-    /// It is closed: it ends when the members that it has have ended.
+    /// The group is closed: it ends when its present members have ended.
     case close
-    /// It is cancelled, with its members.
+    /// The group is cancelled, with its members.
     case cancel
 }
 
-/// Under which terms a group is open.
+/// The terms under which a group is open.
 package struct GroupTerms: Sendable, Equatable {
     package var ifAbandoned: AbandonedGroupPolicy
-    /// For how long its opener may say nothing.
+    /// How long the opener may be silent.
     package var leaseMilliseconds: Int64
 
     package static let longestLease: Int64 = 7 * 86_400_000
     package static let mostMembers = 100_000
-    /// Most callbacks of the first death of a group.
+    /// The most callbacks for the first death in a group.
     package static let mostDeathCallbacks = 8
-    /// Groups that an operation may enter with its enqueue.
+    /// The most groups that an operation may enter with its enqueue.
     package static let mostGroups = 8
-    /// The name of the operation that a group is.
+    /// The operation name of a group.
     package static let name = "sluice.group"
 
     package init(ifAbandoned: AbandonedGroupPolicy, leaseMilliseconds: Int64) {
         (self.ifAbandoned, self.leaseMilliseconds) = (ifAbandoned, leaseMilliseconds)
     }
 
-    /// It is the group of a run, which ends with that: people have not opened it.
+    /// Whether this is the group of a run, which ends with the run. No client opened it.
     package var isOfRun: Bool { leaseMilliseconds == 0 }
 
-    /// Reads what the scripts keep, "close 60000".
+    /// Reads the text that scripts store, such as "close 60000".
     package init?(stored: String) {
         let words = stored.split(separator: " ")
         guard words.count == 2, let policy = AbandonedGroupPolicy(rawValue: String(words[0])),
@@ -37,18 +37,18 @@ package struct GroupTerms: Sendable, Equatable {
         self.init(ifAbandoned: policy, leaseMilliseconds: lease)
     }
 
-    /// As the scripts keep it.
+    /// The text that scripts store.
     package var stored: String { "\(ifAbandoned.rawValue) \(leaseMilliseconds)" }
 }
 
-/// A callback of a group in its queue.
+/// The callback of a group, in the group's queue.
 package struct GroupCallback: Sendable, Equatable {
     package enum When: String, Sendable, CaseIterable {
-        /// When the group has finished.
+        /// The group has finished.
         case success
-        /// When it has ended, however.
+        /// The group has ended, in any state.
         case end
-        /// When its first member is dead.
+        /// The first member of the group is dead.
         case firstDeath
 
         var policy: NeedPolicy {
@@ -68,7 +68,7 @@ package struct GroupCallback: Sendable, Equatable {
     package init(_ when: When, of group: DependencyName) { (self.when, self.group) = (when, group) }
 }
 
-/// The run with which a group finishes, if it finishes.
+/// The claim of a run; a group that belongs to the run ends with it.
 package struct RunClaim: Sendable, Equatable {
     package var worker: WorkerID
     package var fence: Int64
@@ -79,12 +79,12 @@ package struct RunClaim: Sendable, Equatable {
     }
 }
 
-/// What becomes of an operation when one ends that it needs, as the scripts keep it.
+/// How the end of a dependency affects the dependent, as scripts store it.
 package enum NeedPolicy: String, Sendable, CaseIterable {
     case cancel, run, hold
-    /// It is a group, and needs its member.
+    /// The dependent is a group, and the dependency is its member.
     case member
-    /// It is a callback of the group that it needs.
+    /// The dependent is a callback, and the dependency is its group.
     case success, death
 
     package init(_ policy: DependencyFailurePolicy) {
@@ -95,7 +95,7 @@ package enum NeedPolicy: String, Sendable, CaseIterable {
         }
     }
 
-    /// As it is shown where there are no other words.
+    /// The closest public policy, for displays without words for the others.
     package var shown: DependencyFailurePolicy {
         switch self {
         case .cancel: .cancel
@@ -104,7 +104,7 @@ package enum NeedPolicy: String, Sendable, CaseIterable {
         }
     }
 
-    /// What is said of an edge besides that there is one; nil = nothing.
+    /// The words for the policy next to a dependency; nil = no words.
     package var word: String? {
         switch self {
         case .cancel, .member: nil
@@ -114,7 +114,7 @@ package enum NeedPolicy: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a dependency that ended, as finished or otherwise, does not hold up any more what needs it.
+    /// Returns whether a dependency that ended, as finished or otherwise, no longer blocks its dependent.
     package func isMet(byEnd isFinished: Bool) -> Bool {
         switch self {
         case .run, .member: true

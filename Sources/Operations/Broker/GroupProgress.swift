@@ -1,22 +1,22 @@
-/// How far a group is.
+/// The progress of a group: how many members have ended, and how.
 public struct GroupProgress: Sendable, Equatable {
-    /// How many members it has.
+    /// The number of members.
     public var total: Int
-    /// How many of them have ended, however.
+    /// The number of members that have ended, in any state.
     public var ended: Int
-    /// How many of these have not finished: dead, cancelled, expired or removed.
+    /// The number of members that ended without finishing: dead, cancelled, expired or removed.
     public var failed: Int
-    /// Whether its opener may add more.
+    /// Whether the opener may add more members.
     public var isOpen: Bool
     /// The state of the group: `blocked` until it has ended.
     public var state: OperationState
 
-    /// How many members have finished.
+    /// The number of members that have finished.
     public var finished: Int { ended - failed }
-    /// Ended ones of all, 0 to 1; 0 as long as there are none.
+    /// The part of the members that have ended, 0 to 1; 0 for a group without members.
     public var fraction: Double { total == 0 ? 0 : Double(ended) / Double(total) }
 
-    /// nil = it is no group.
+    /// Returns nil if the operation is not a group.
     package init?(_ detail: OperationDetail) {
         let links = detail.links
         guard links.group != nil else { return nil }
@@ -31,7 +31,8 @@ public struct GroupProgress: Sendable, Equatable {
 extension OperationDetail {
     package var isGroup: Bool { links.group != nil }
 
-    /// The name that the opener of a group has given it; nil = it is no group, or its arguments cannot be read, for example because there is no key.
+    /// Returns the name that the opener gave the group; nil = not a group, or the arguments cannot be read (for example
+    /// without the key).
     package func groupName(_ view: PayloadView) -> String? {
         guard isGroup else { return nil }
         let reading = reading(view)
@@ -39,7 +40,7 @@ extension OperationDetail {
         return (try? JSONValue(parsing: reading.envelope.arguments))?["name"]?.stringValue
     }
 
-    /// What people call it: `group nightly`, or the registered name of what is no group.
+    /// Returns the title for people: `group nightly` for a group, or the registered name of another operation.
     package func title(_ view: PayloadView = PayloadView()) -> String {
         guard isGroup else { return envelope.name }
         return groupName(view).map { "group \($0)" } ?? "group"

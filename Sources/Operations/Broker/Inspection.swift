@@ -1,43 +1,44 @@
-/// What user interfaces and handles exchange with the broker.
+/// The values that user interfaces and handles exchange with the broker.
 
-/// One tracked operation, as a whole.
+/// All that is stored about one tracked operation.
 package struct OperationDetail: Sendable, Equatable {
     package var queue: String
     package var record: OperationRecord
-    /// The state that counts: a record of a cancelled queue that was not yet cleared away says `ready`, this says `cancelled`.
+    /// The effective state. The record of a cancelled queue's operation says `ready` until it is cleared away; this
+    /// state is `cancelled`.
     package var state: OperationState
-    /// Its owner, while it runs.
+    /// The worker that owns the operation, while it runs.
     package var worker: String?
     package var result: [UInt8]?
     /// The last failed attempts, oldest first.
     package var errors: [FailedAttempt]
     package var progress: (fraction: Double, message: String)?
     package var cancel: CancelTrace?
-    /// Who holds it; nil = it is not blocked.
+    /// The hold of an operator; nil = no operator holds the operation.
     package var hold: OperatorTrace?
-    /// What its runs have stored for later ones.
+    /// The values that runs stored for later runs.
     package var stored = StoredByRuns()
     package var checkpoint: [UInt8]? { stored.checkpoint }
-    /// How often its body has asked to be run again later; nil = never.
+    /// The snoozes of the operation; nil = it never snoozed.
     package var snooze: SnoozeTrace?
-    /// How often its body has left its slot to others.
+    /// How often the body left its slot to others.
     package var yields = 0
-    /// How it came back from workers that were lost, oldest first; the last ``Recovery/kept``.
+    /// The recoveries from lost workers, oldest first; the last ``Recovery/kept``.
     package var recoveries: [Recovery] = []
-    /// Where in its log the lines of each attempt begin, in their order; after an operator's retry attempts begin at 1 again.
+    /// The first log line of each attempt, in order. After an operator's retry, attempts count from 1 again.
     package var logStarts: [LogStart]
-    /// Whether somebody waited for its end lately.
+    /// Whether a client waited for the end of the operation recently.
     package var isAwaited: Bool
-    /// It is ready, and waits for a worker that knows its name.
+    /// Whether the operation is ready, but waits for a worker that knows its name.
     package var isUnhandled = false
     package var uniqueKey: String?
-    /// It is blocked until its turn at its unique key comes.
+    /// Whether the operation is blocked until its turn at its unique key.
     package var waitsForTurn = false
-    /// Who has its unique key, while it waits for its turn.
+    /// The holder of the unique key, while the operation waits for its turn.
     package var keyHolder: OperationID?
     package var links = OperationNeeds()
     package var limitKey: String?
-    /// It is ready, and in no lane because of its limit key.
+    /// Whether the operation is ready, but in no lane because of its limit key.
     package var waitsForKey = false
 
     package init(queue: String, record: OperationRecord, state: OperationState) {
@@ -65,7 +66,7 @@ package struct OperationDetail: Sendable, Equatable {
             && left.snooze == right.snooze && left.yields == right.yields && left.recoveries == right.recoveries
     }
 
-    /// When the snooze ends in which it is now, milliseconds of server time; nil = it is in none.
+    /// The end of the current snooze, in milliseconds of server time; nil = the operation is not snoozing.
     package var snoozedUntil: Int64? {
         guard let snooze, state == .scheduled, snooze.until == record.dueAt else { return nil }
         return snooze.until
@@ -75,9 +76,9 @@ package struct OperationDetail: Sendable, Equatable {
 /// The snoozes of an operation.
 package struct SnoozeTrace: Sendable, Equatable {
     package var count: Int
-    /// When the last one ended or ends; milliseconds of server time.
+    /// The end of the last snooze, in milliseconds of server time.
     package var until: Int64
-    /// Why, as the last one says; may be empty.
+    /// The reason of the last snooze; may be empty.
     package var reason: String
 
     package init(count: Int, until: Int64, reason: String) {
@@ -100,9 +101,10 @@ package struct LogStart: Sendable, Equatable {
 
 /// A line of an operation's log.
 package struct LogLine: Sendable, Equatable {
-    /// When the worker handed it over, at most 250 ms after it was written; milliseconds of server time. nil = an older version stored it.
+    /// The time at which the worker sent the line, at most 250 ms after the write; milliseconds of server time. Nil =
+    /// an older version stored the line.
     package var at: Int64?
-    /// The line without its end; should be UTF-8.
+    /// The line without its line break; should be UTF-8.
     package var text: [UInt8]
 
     package init(_ text: [UInt8], at: Int64? = nil) {
@@ -111,7 +113,7 @@ package struct LogLine: Sendable, Equatable {
     }
 }
 
-/// An error as it is stored: when, and the JSON that the worker wrote (`OperationFailure`).
+/// A stored error: its time, and the JSON that the worker wrote (`OperationFailure`).
 package struct FailedAttempt: Sendable, Equatable {
     package var at: Int64
     package var error: [UInt8]
@@ -129,16 +131,17 @@ package struct CancelTrace: Sendable, Equatable {
     package var stoppedAt: Int64?
     package var reason: String
     package var by: String
-    /// How a forced cancel has ended the operation. Then `stoppedAt` is when its worker has said that the body does not run any more.
+    /// How a forced cancel ended the operation. `stoppedAt` is then the time at which its worker reported that the body
+    /// no longer runs.
     package var forced: Forced?
-    /// The standing cancel that has caught the operation before its body began.
+    /// The standing cancel that matched the operation before its body began.
     package var standing: Int64?
 
     package struct Forced: Sendable, Equatable {
         package var at: Int64
         package var by: String
         package var reason: String
-        /// The worker that ran it.
+        /// The worker that ran the operation.
         package var worker: String
 
         package init(at: Int64, by: String, reason: String, worker: String) {
@@ -169,64 +172,67 @@ package struct CancelTrace: Sendable, Equatable {
 }
 
 package enum CancelOutcome: Sendable, Equatable {
-    /// It was waiting and has ended as cancelled.
+    /// The operation was waiting and has ended as cancelled.
     case cancelled
-    /// It runs; its owner has been told.
+    /// The operation runs; its worker has been notified.
     case requested(worker: String)
-    /// It is a group: it takes no more members, and ends as cancelled when those that it has have ended. They are to be cancelled.
+    /// The operation is a group. The group accepts no more members, and ends as cancelled when its present members have
+    /// ended. The caller must cancel the members.
     case group
-    /// It ran, and has ended as cancelled; what this worker still writes about it is refused.
+    /// The operation was running and has ended as cancelled. Later writes of this worker about it are refused.
     case forced(worker: String)
-    /// Its end was there before: cancelled (nothing changed), or finished, dead or expired (too late).
+    /// The operation had already ended: cancelled (nothing changed), or finished, dead or expired (too late).
     case ended(OperationState, at: Int64)
-    /// Not here; if asked for, the intent is stored for an untracked one that may still be claimed.
+    /// No record has this id. If requested, the intent is stored for an untracked operation that may still be claimed.
     case unknown(intentStored: Bool)
 }
 
 package enum ChangeOutcome: Sendable, Equatable {
     case done
-    /// The state forbids it.
+    /// The operation's state forbids the change.
     case refused(OperationState)
-    /// Another operation has its unique key.
+    /// Another operation holds the unique key.
     case taken(by: OperationID)
     case unknown
 }
 
-/// Everything that a screen shows of one queue, read in one step.
+/// All that a screen displays of one queue, read in one step.
 package struct QueueSnapshot: Sendable {
     package var queue: String
     /// Milliseconds of server time.
     package var time: Int64
     package var paused: Bool
-    /// When a timed pause ends; nil = not timed.
+    /// The end of a timed pause; nil = not timed.
     package var pausedUntil: Int64?
-    /// nil = not paused.
+    /// The author, time and reason of the pause; nil = not paused.
     package var pause: OperatorTrace?
     package var limits = QueueLimits()
-    /// Who set the limits last; nil = there are none.
+    /// The author of the last change of limits; nil = the queue has no limits.
     package var limitsSet: OperatorTrace?
-    /// Of a rate that lets no operation start now: when the next one may; nil = one may.
+    /// Milliseconds until the queue's rate allows the next start; nil = an operation may start now.
     package var nextStartMilliseconds: Int64?
     package var schedules = ScheduleSummary()
     package var counts: [OperationState: Int]
-    /// Monotonic: enqueued, started, finished, retried, dead, cancelled, expired, recovered, returned, removed.
+    /// Totals that only grow: enqueued, started, finished, retried, dead, cancelled, expired, recovered, returned,
+    /// removed.
     package var totals: [String: Int64]
-    /// Milliseconds that the oldest ready operation has waited; nil = none ready.
+    /// Milliseconds that the oldest ready operation has waited; nil = no ready operation.
     package var oldestReadyMilliseconds: Int64?
     package var eventSequence: Int64
-    /// The highest number that was given to an operation of the queue: what is enqueued or retried later has a higher one.
+    /// The highest sequence number of the queue. Operations that are enqueued or retried later have a higher one.
     package var sequence: Int64
-    /// Until then no lease counts as lapsed, because there was an outage: milliseconds of server time, 0 = never set. That no worker beat is
-    /// not enough: a worker of before has come back.
+    /// The time until which no lease counts as lapsed, because of an outage; milliseconds of server time, 0 = never
+    /// set. A gap in the heartbeats alone is no outage: a worker from before the gap must have come back.
     package var leaseFloor: Int64
     package var workers: [WorkerRow]
     package var executing: [ExecutingRow]
-    /// The names with most unhandled operations, the largest number first. These count as ready.
+    /// The names with the most unhandled operations, largest number first. Unhandled operations count as ready.
     package var unhandled: [UnhandledName] = []
-    /// All names of unhandled operations, and all of these.
+    /// The number of names with unhandled operations, and of unhandled operations.
     package var unhandledNames = 0
     package var unhandledCount = 0
-    /// The limit keys with most ready operations, the largest number first; and how many keys have any.
+    /// The limit keys with the most ready operations, largest number first; and the number of keys with ready
+    /// operations.
     package var limitKeys: [LimitKeyRow] = []
     package var limitKeyCount = 0
 
@@ -243,21 +249,21 @@ package struct QueueSnapshot: Sendable {
         executing = []
     }
 
-    /// Milliseconds that are left of a worker's lease; not above zero = lapsed.
+    /// Returns the milliseconds left of a worker's lease; zero or less = lapsed.
     package func leaseMilliseconds(of worker: WorkerRow) -> Int64 { max(worker.leaseUntil, leaseFloor) - time }
 
-    /// Those of the first 200 that are not lost.
+    /// The workers among the first 200 whose lease has not lapsed.
     package var liveWorkers: [WorkerRow] { workers.filter { leaseMilliseconds(of: $0) > 0 } }
 }
 
-/// What a queue has of a limit key.
+/// The operations of a limit key in a queue.
 package struct LimitKeyRow: Sendable, Equatable {
     package var key: String
     package var ready: Int
-    /// Of the ready ones, those in no lane: it is not their turn, or the limit is reached.
+    /// The ready operations that are in no lane: their turn has not come, or the limit is reached.
     package var waiting: Int
     package var executing: Int
-    /// Milliseconds until its rate lets the next one start; nil = one may start now.
+    /// Milliseconds until the key's rate allows the next start; nil = an operation may start now.
     package var nextStartMilliseconds: Int64?
 
     package init(key: String, ready: Int, waiting: Int, executing: Int) {
@@ -268,20 +274,21 @@ package struct LimitKeyRow: Sendable, Equatable {
     }
 
     /// - Parameters:
-    ///   - bucket: the instant at which all starts of its rate are back, in microseconds; nil = they are.
-    ///   - now: milliseconds.
+    ///   - bucket: the instant at which all starts of the rate are available again, in microseconds; nil = they are
+    ///     now.
+    ///   - now: milliseconds of server time.
     package mutating func noteNextStart(_ limit: KeyLimit, bucket: Int64?, now: Int64) {
         nextStartMilliseconds = limit.rate?.millisecondsToNextStart(bucket: bucket, now: now)
     }
 }
 
-/// What holds back the operations of a limit key.
+/// The limit and the running operations of a limit key.
 package struct LimitKeyState: Sendable, Equatable {
-    /// The most ids that are named.
+    /// The most ids in `executing`.
     package static let named = 20
     package var row: LimitKeyRow
     package var limit: KeyLimit
-    /// Some of those that run.
+    /// Some of the running operations.
     package var executing: [OperationID]
 
     package init(row: LimitKeyRow, limit: KeyLimit, executing: [OperationID]) {
@@ -290,18 +297,18 @@ package struct LimitKeyState: Sendable, Equatable {
         self.executing = executing
     }
 
-    /// As many run as may.
+    /// Whether as many operations run as the limit allows.
     package var isFull: Bool { limit.concurrency.map { row.executing >= $0 } ?? false }
 }
 
 /// The operations that a queue starts before a ready one, if no lower lane has waited long enough to be preferred.
 package struct Backlog: Sendable, Equatable {
-    /// The most elements of a lane that are looked at.
+    /// The most elements of a lane that a call reads.
     package static let limit = 10_000
-    /// Ahead of it in its lane; for an unhandled operation, among those of its name.
+    /// The number of operations ahead in the lane; for an unhandled operation, ahead among those of its name.
     package var inLane: Int
     package var inHigherLanes: Int
-    /// It is further behind in its lane than was looked.
+    /// Whether the operation is further back in its lane than the call read, so that `inLane` is a lower bound.
     package var isLeast: Bool
 
     package init(inLane: Int, inHigherLanes: Int, isLeast: Bool) {
@@ -326,13 +333,13 @@ package struct UnhandledName: Sendable, Equatable {
 
 package struct WorkerRow: Sendable, Equatable {
     package var worker: String
-    /// Milliseconds of server time; in the past = lapsed.
+    /// The end of the lease in milliseconds of server time; a time in the past = lapsed.
     package var leaseUntil: Int64
     package var beatAt: Int64
     package var inFlight: Int
     /// Encoded `WorkerInfo`.
     package var info: [UInt8]
-    /// What operators have set for it.
+    /// The settings that operators made for the worker.
     package var settings = WorkerSettings()
 
     package init(worker: String, leaseUntil: Int64, beatAt: Int64, inFlight: Int, info: [UInt8]) {
@@ -344,25 +351,26 @@ package struct WorkerRow: Sendable, Equatable {
     }
 }
 
-/// A worker whose lease lapsed, or whose process had ended, and what became of what it held: the history of a queue.
+/// A lost worker, and what happened to its operations: an entry in the history of a queue. The lease lapsed, or the
+/// process ended.
 package struct LostWorker: Sendable, Equatable {
     package var worker: String
-    /// When its lease ended; milliseconds of server time, as all times here.
+    /// The end of the lease, in milliseconds of server time, like all times here.
     package var lostAt: Int64
-    /// When what it held was handed back, the last of it.
+    /// The time at which the last of its operations was recovered.
     package var recoveredAt: Int64
-    /// 0 = not known any more.
+    /// The last heartbeat; 0 = no longer known.
     package var beatAt: Int64
-    /// Operations that wait again, or waited again and went on elsewhere.
+    /// Operations that were recovered to wait again.
     package var handedBack = 0
-    /// Operations that were lost too often and are dead.
+    /// Operations that are dead because they were lost too often.
     package var dead = 0
-    /// Operations that ended because their cancel had been requested.
+    /// Operations that ended as cancelled because a cancel had been requested.
     package var cancelled = 0
-    /// The first ``named`` operations that it held.
+    /// The first ``named`` operations that the worker held.
     package var operations: [OperationID] = []
     package static let named = 20
-    /// Encoded `WorkerInfo`; empty if it is not known, or was too long to be kept.
+    /// Encoded `WorkerInfo`; empty if it is not known, or was too long to store.
     package var info: [UInt8] = []
 
     package init(worker: String, lostAt: Int64, recoveredAt: Int64, beatAt: Int64) {
@@ -379,13 +387,13 @@ package struct ExecutingRow: Sendable {
     package var header: OperationHeader
     package var name: String
     package var maxAttempts: Int
-    /// Milliseconds of server time; nil for an untracked one, whose start is not stored.
+    /// The start in milliseconds of server time; nil for an untracked operation, whose start is not stored.
     package var startedAt: Int64?
     package var progress: (fraction: Double, message: String)?
     package var cancelRequestedAt: Int64?
-    /// What the producer said; empty if it has more bytes than a snapshot brings.
+    /// The producer's envelope; empty if it is too long for a snapshot.
     package var envelope: [UInt8] = []
-    /// Header, record and envelope are in a snapshot up to so many bytes.
+    /// The most bytes of header, record and envelope that a snapshot includes.
     package static let readBytes = 1024
 
     package init(worker: String, fence: Int64, header: OperationHeader, name: String, maxAttempts: Int) {
@@ -400,9 +408,9 @@ package struct ExecutingRow: Sendable {
 /// A pause of a queue, or its end.
 package struct PauseRequest: Sendable, Equatable {
     package var isPaused: Bool
-    /// How long it lasts, at least a millisecond; nil = until it is resumed.
+    /// The length of the pause in milliseconds, at least 1; nil = until the queue is resumed.
     package var forMilliseconds: Int64?
-    /// Who wants it.
+    /// The author of the request.
     package var by: String
     package var reason: String
 
@@ -415,7 +423,7 @@ package struct PauseRequest: Sendable, Equatable {
     }
 }
 
-/// Who paused a queue or holds an operation, since when and why.
+/// The author, time and reason of a pause or a hold.
 package struct OperatorTrace: Sendable, Equatable {
     /// Milliseconds of server time.
     package var at: Int64
@@ -431,11 +439,11 @@ package struct OperatorTrace: Sendable, Equatable {
 
 package struct CancelRequest: Sendable, Equatable {
     package var reason: String
-    /// Who asks: a label for people.
+    /// The author of the request: a label for people.
     package var by: String
-    /// Store the intent for ids that are not found, so that an untracked waiting operation is dropped when it is claimed.
+    /// Store the intent for ids without a record, so that a waiting untracked operation is dropped when it is claimed.
     package var storesIntent: Bool
-    /// Ends also what runs at once: no grace.
+    /// End running operations at once too, without a grace.
     package var isForced: Bool
 
     package init(reason: String, by: String, storesIntent: Bool = false, isForced: Bool = false) {

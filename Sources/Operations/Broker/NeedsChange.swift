@@ -1,11 +1,12 @@
-/// A change of what an operation that has not started waits for.
+/// A change of the dependencies of an operation that has not started, or of the members of a group.
 package struct NeedsChange: Sendable, Equatable {
     package var id: OperationID
-    /// What it waits for besides, with what other queues have said; nil = nothing. Only `after` and `said` count.
+    /// The dependencies to add, with the states that other queues reported; nil = none. Only `after` and `said` are
+    /// used.
     package var added: OperationLinks?
-    /// What it waits for no more.
+    /// The dependencies to remove.
     package var removed: [DependencyName] = []
-    /// A part of what its producer has left open.
+    /// Which part of the open dependencies this is; nil = the operation is not open.
     package var part: Part?
 
     package enum Part: String, Sendable { case part, last }
@@ -21,24 +22,26 @@ package struct NeedsChange: Sendable, Equatable {
 }
 
 package enum NeedsOutcome: Sendable, Equatable {
-    /// `added`: those that it has not waited for before.
+    /// Done. `added` has the dependencies that are new.
     case done(added: [DependencyName])
     case unknown
-    /// It is to get a part of what its producer has left open, but that is complete.
+    /// The change is a part of open dependencies, but they are complete.
     case notOpen
-    /// It has started, or ended.
+    /// The operation has started, or ended.
     case refused(OperationState)
     /// An operator holds it.
     case held
     case unknownDependency(OperationID)
-    /// It would wait for more than `OperationLinks.mostDependencies`, or it is a group and would have more than `GroupTerms.mostMembers` members.
+    /// The operation would have more than `OperationLinks.mostDependencies` dependencies, or the group more than
+    /// `GroupTerms.mostMembers` members.
     case tooMany
-    /// It is a group and what is added are no members, or it is none.
+    /// The operation is a group and the added links are not members, or the other way round.
     case otherKind
 }
 
 /// Changes what operations wait for, and the members of groups.
 package protocol NeedsChanging: Sendable {
-    /// Changes what an operation waits for, before it starts, or the members of a group that has not ended well: at most 500 more, and at most 500 no more.
+    /// Changes the dependencies of an operation before it starts, or the members of a group that has not ended well.
+    /// One call adds at most 500 and removes at most 500.
     func change(_ change: NeedsChange, by: String, queue: String) async throws -> NeedsOutcome
 }

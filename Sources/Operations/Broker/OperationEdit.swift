@@ -1,12 +1,13 @@
 /// A change of an operation that waits.
 package struct OperationEdit: Sendable, Equatable {
-    /// As it was read. The change is refused if its header or, where that is to change, its envelope is another one by now.
+    /// The record as the caller read it. The change is refused if the header differs by now, or the envelope in case of
+    /// a new one.
     package var record: OperationRecord
-    /// nil = as it was.
+    /// The new priority; nil = unchanged.
     package var priority: OperationPriority?
-    /// The time for which it waits, from now on; nil = as it was.
+    /// The new time to wait in milliseconds, from now on; nil = unchanged.
     package var delayMilliseconds: Int64?
-    /// nil = as it was.
+    /// The new envelope; nil = unchanged.
     package var envelope: [UInt8]?
 
     package init(
@@ -24,20 +25,20 @@ package struct OperationEdit: Sendable, Equatable {
 
 package enum EditOutcome: Sendable, Equatable {
     case done
-    /// It has changed since it was read.
+    /// The operation has changed since it was read.
     case outdated
-    /// The state forbids it.
+    /// The operation's state forbids the change.
     case refused(OperationState)
     case unknown
 }
 
-/// How far a queue is purged.
+/// The progress of purging a queue.
 package struct PurgeProgress: Sendable, Equatable {
-    /// Operations that were removed so far.
+    /// The number of operations removed so far.
     package var removed: Int
-    /// The highest number of an operation that is removed.
+    /// The highest sequence number to remove.
     package var sequence: Int64
-    /// Where the next call goes on; 0 = it is done.
+    /// Where the next call continues; 0 = done.
     package var place: Int
     package var passed: Int
 

@@ -1,33 +1,33 @@
-/// What links an operation to others. A linked operation always has a record.
+/// The links of an operation to others. A linked operation always has a record.
 package struct OperationLinks: Sendable, Equatable {
     package var unique: UniqueClaim?
-    /// Of the operations with one limit key only so many run at once.
+    /// The limit key: only a limited number of operations with one key run at once.
     package var limitKey: String?
-    /// What it waits for: each operation once, in a call at most `dependenciesOfACall`.
+    /// The dependencies: each operation once, at most `dependenciesOfACall` in a call.
     package var after: [Dependency]
-    /// It is a group, and never runs.
+    /// The terms of a group; nil = not a group. A group never runs.
     package var group: GroupTerms?
-    /// Groups that it enters, before they are sorted into the two below.
+    /// The groups to enter, before they are sorted into `groups` and `tells`.
     package var entering: [DependencyName] = []
-    /// Groups of its queue that it enters.
+    /// The groups to enter in the operation's own queue.
     package var groups: [OperationID] = []
-    /// Queues with groups that wait for it already.
+    /// Queues with groups that already wait for this operation.
     package var tells: [String] = []
-    /// It is a group that finishes with a run.
+    /// The run with which this group finishes; nil = not the group of a run.
     package var run: RunClaim?
-    /// What it is for a group, besides something that waits for it.
+    /// The callback of a group that this operation is, in addition to its dependencies.
     package var callback: GroupCallback?
-    /// What a change adds to a group.
+    /// The members that a change adds to a group.
     package var members: [DependencyName] = []
-    /// More of what it waits for follows, see `NeedsChange`: it does not start before that is complete.
+    /// Whether more dependencies follow (see `NeedsChange`). The operation does not start before they are complete.
     package var isOpen = false
-    /// What the queues of dependencies elsewhere have said of them.
+    /// The states of dependencies in other queues, as those queues reported them.
     package var said: [DependencyName: RemoteState] = [:]
 
     package static let mostDependencies = 10_000
     package static let dependenciesOfACall = 500
 
-    /// nil = nothing links it to others.
+    /// Returns nil if no link is given.
     package init?(
         unique: UniqueClaim? = nil,
         limitKey: String? = nil,
@@ -38,31 +38,31 @@ package struct OperationLinks: Sendable, Equatable {
         (self.unique, self.limitKey, self.after, self.entering) = (unique, limitKey, after, entering)
     }
 
-    /// Of a group.
+    /// Makes the links of a group.
     package init(group: GroupTerms, unique: UniqueClaim? = nil) {
         (self.group, self.unique, after) = (group, unique, [])
     }
 
-    /// Of a group that ends with a run.
+    /// Makes the links of a group that ends with a run.
     package init(run: RunClaim) { (self.run, after) = (run, []) }
 
-    /// Of a callback of a group.
+    /// Makes the links of a group's callback.
     package init(callback: GroupCallback) { (self.callback, after) = (callback, []) }
 
-    /// Of a member, or of what is to become one.
+    /// Makes the links of a present or future member of a group.
     package init(groups: [OperationID] = [], tells: [String] = [], members: [DependencyName] = []) {
         (self.groups, self.tells, self.members, after) = (groups, tells, members, [])
     }
 
     package var dependencyCount: Int { after.count + members.count }
 
-    /// All that it needs, as the scripts keep it.
+    /// All dependencies with their policies, as scripts store them.
     package var kept: [(name: DependencyName, policy: NeedPolicy)] {
         let callback = callback.map { [($0.group, $0.when.policy)] } ?? []
         return callback + members.map { ($0, .member) } + after.map { ($0.name, NeedPolicy($0.policy)) }
     }
 
-    /// As the enqueue script takes it: lines of a name and a value.
+    /// The text for the enqueue script: lines of a name and a value.
     package var encoded: [UInt8] {
         var lines: [String] = []
         if let unique {
@@ -87,13 +87,14 @@ package struct OperationLinks: Sendable, Equatable {
     }
 }
 
-/// How an operation wants a unique key.
+/// How an operation claims a unique key.
 package struct UniqueClaim: Sendable, Equatable {
     package var key: String
-    /// The key is made of the operation's name and arguments before it is sent; `key` is empty until then.
+    /// Whether the client derives the key from the operation's name and arguments before it sends it. `key` is empty
+    /// until then.
     package var isAutomatic: Bool
     package var policy: DuplicatePolicy
-    /// Milliseconds for which its result counts as that of later ones with `join` or `skip`; 0 = not at all.
+    /// Milliseconds for which later operations with `join` or `skip` use this operation's result; 0 = not at all.
     package var freshMilliseconds: Int64
 
     package init(key: String, isAutomatic: Bool = false, policy: DuplicatePolicy, freshMilliseconds: Int64 = 0) {
@@ -104,7 +105,7 @@ package struct UniqueClaim: Sendable, Equatable {
     }
 }
 
-/// Which texts are unique keys.
+/// The rule for unique keys.
 package enum UniqueKeyRule {
     package static let longest = 128
 

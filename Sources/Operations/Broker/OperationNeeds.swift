@@ -1,23 +1,24 @@
-/// Which edges of an operation.
+/// The direction of dependencies to read.
 package enum DependencyEdges: String, Sendable {
-    /// To what it depends on.
+    /// The dependencies of the operation.
     case needs
-    /// From what depends on it.
+    /// The dependents of the operation.
     case dependents
 }
 
-/// What an operation depends on and what depends on it, as far as it is shown.
+/// The dependencies and dependents of an operation, as far as they are displayed.
 package struct OperationNeeds: Sendable, Equatable {
-    /// One of its dependencies.
+    /// A dependency of the operation.
     package struct Need: Sendable, Equatable {
         package var dependency: Dependency
-        /// As it is kept.
+        /// The policy as stored.
         package var policy: NeedPolicy
-        /// Whether the operation waits for it.
+        /// Whether the dependency no longer blocks the operation.
         package var isMet: Bool
-        /// nil = it has no record any more; of one in another queue, no end of it is known.
+        /// The state of the dependency; nil = it has no record any more, or it is in another queue and no end of it is
+        /// known.
         package var state: OperationState?
-        /// Whether the operation has heard of an end of it.
+        /// Whether the operation's queue was notified of an end of the dependency.
         package var hasHeard: Bool
 
         package init(
@@ -31,62 +32,63 @@ package struct OperationNeeds: Sendable, Equatable {
             (self.policy, self.isMet, self.state, self.hasHeard) = (policy, isMet, state, hasHeard)
         }
 
-        /// Of an operation that is no group.
+        /// Makes a dependency of an operation that is not a group.
         package init(_ dependency: Dependency, isMet: Bool, state: OperationState?, hasHeard: Bool) {
             let policy = NeedPolicy(dependency.policy)
             self.init(dependency.name, policy, isMet: isMet, state: state, hasHeard: hasHeard)
         }
 
-        /// Its state as people read it.
+        /// The state in words for people.
         package var stateText: String {
             state?.rawValue ?? (dependency.queue == nil || hasHeard ? "gone" : "not ended")
         }
 
-        /// Nothing but a person lets the operation go on.
+        /// Whether only an operator can unblock the operation.
         package var isStuck: Bool {
             guard !isMet, let state else { return !isMet && (dependency.queue == nil || hasHeard) }
             return hasHeard && state.isTerminal && state != .finished && policy != .death
         }
 
-        /// Those that it waits for first, then by their names.
+        /// Orders unmet dependencies first, then by name.
         package static func isBefore(_ left: Need, _ right: Need) -> Bool {
             left.isMet == right.isMet ? left.dependency.name < right.dependency.name : !left.isMet
         }
     }
 
-    /// So many of each kind are shown.
+    /// The most entries of each list here.
     package static let shown = 20
 
-    /// Some of its dependencies: those that it waits for first, then in the order of their names.
+    /// Some of the dependencies: unmet ones first, then by name.
     package var needs: [Need] = []
     package var needCount = 0
-    /// How many of them it waits for. One more while it is open.
+    /// The number of unmet dependencies, plus one while the operation is open.
     package var unmetCount = 0
-    /// How many of them it waits for.
+    /// The number of unmet dependencies.
     package var waitCount: Int { max(0, unmetCount - (isOpen ? 1 : 0)) }
-    /// Some of what depends on it.
+    /// Some of the dependents in this queue.
     package var dependents: [OperationID] = []
     package var dependentCount = 0
-    /// Its producer has not said all that it depends on.
+    /// Whether the producer has yet to name more dependencies.
     package var isOpen = false
-    /// Other queues that may have more.
+    /// Other queues that may have dependents.
     package var dependentQueues: [String] = []
 
-    /// The group for whose success or first death it waits, if it is such a callback.
+    /// The group whose success or first death this callback waits for; nil = not such a callback.
     package var callbackNeed: Need? { needs.first { !$0.isMet && [.success, .death].contains($0.policy) } }
 
-    /// Of a group.
+    /// The terms of the group; nil = not a group.
     package var group: GroupTerms?
-    /// How many members of it have ended otherwise than finished.
+    /// The number of members that ended without finishing.
     package var missCount = 0
 
     package init() {}
 }
 
-/// Reads the edges of operations.
+/// Reads the dependencies and dependents of operations.
 package protocol EdgeReading: Sendable {
-    /// What an operation depends on, or what depends on it, in the order of their names; also in other queues.
+    /// Returns the dependencies or the dependents of an operation in the order of their names; also those in other
+    /// queues.
     ///
-    /// - Parameter limit: most of them, at least 1. Which ones they are is undefined if there are more.
+    /// - Parameter limit: the most names to return, at least 1. With more names than that, the selection is undefined.
     func edges(_ kind: DependencyEdges, of id: OperationID, limit: Int, queue: String) async throws -> [DependencyName]
 }

@@ -1,12 +1,12 @@
 /// One page of a list.
 package struct OperationPage: Sendable {
     package var operations: [OperationDetail]
-    /// For each of them the cursor of what is behind it.
+    /// For each operation the cursor of the rest after it.
     package var places: [String]
-    /// How many others the page has that are certainly not sought.
+    /// The number of operations that were left out because they certainly do not match.
     package var leftOut: Int
-    /// Where the next page begins; nil = this was the last. A place in an order, never a number of rows: what stays where it is is found once in a walk,
-    /// whatever comes and goes.
+    /// Where the next page begins; nil = this page was the last. A cursor is a place in an order, not a number of rows.
+    /// So a walk finds each operation that keeps its place exactly once, even if others come and go.
     package var cursor: String?
 
     package init(operations: [OperationDetail], places: [String] = [], leftOut: Int = 0, cursor: String?) {
@@ -16,7 +16,8 @@ package struct OperationPage: Sendable {
         self.cursor = cursor
     }
 
-    /// Checks a cursor, which may come from outside: a few words of letters, digits and signs, with numbers that Redis can count to.
+    /// Checks a cursor, which may come from outside: up to four words of letters, digits and signs, with numbers that
+    /// Redis can count to.
     ///
     /// - Throws: `OperationsError` with `.invalidOption`.
     package static func check(cursor: String) throws(OperationsError) {
@@ -35,9 +36,9 @@ package struct OperationPage: Sendable {
             && word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "().:+-".contains($0)) }
     }
 
-    /// Most operations that a page answers.
+    /// The most operations that a page returns.
     package static let answered = 200
 
-    /// Most operations of a page. Those that are left out are not answered, and cost little.
+    /// The most operations that a page reads. Operations that are left out are not returned, and cost little.
     package static func limit(_ sought: SoughtText?) -> Int { sought == nil ? answered : 500 }
 }

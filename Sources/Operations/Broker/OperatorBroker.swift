@@ -1,30 +1,31 @@
-/// What a monitor needs: it reads, and changes nothing. Nothing here is on the hot path.
+/// The calls of a monitor, which only reads. No call here is on the hot path.
 package protocol MonitorBroker: StandingCancelReading, ScheduleReading, EdgeReading {
-    /// The queues of the namespace, sorted.
+    /// Returns the queues of the namespace, sorted.
     func queues() async throws -> [String]
 
-    /// Counts, totals, workers and what runs, all read at one moment.
+    /// Reads counts, totals, workers and running operations of a queue, all at one moment.
     ///
-    /// - Parameter executingRows: most of the running operations that are listed.
+    /// - Parameter executingRows: the most running operations to list.
     func snapshot(queue: String, executingRows: Int) async throws -> QueueSnapshot
 
-    /// Workers that the queue has lost within `Defaults.lostWorkersAge`, the newest first.
+    /// Returns the workers that the queue lost within `Defaults.lostWorkersAge`, newest first.
     ///
-    /// - Parameter limit: most of them, 1 to `Defaults.lostWorkersKept`.
+    /// - Parameter limit: the most workers to return, 1 to `Defaults.lostWorkersKept`.
     func lostWorkers(queue: String, limit: Int) async throws -> [LostWorker]
 
-    /// What happened in the last minutes, hours or days, as workers have counted it; a heartbeat late, and without what killed workers had
-    /// not sent.
+    /// Reads the statistics of the last minutes, hours or days, as workers counted them. The numbers are one heartbeat
+    /// late, and lack those that killed workers had not sent.
     func figures(_ query: FiguresQuery, queue: String) async throws -> FiguresReply
 
-    /// Tracked operations by id, in order; nil where there is none.
+    /// Reads tracked operations by id, in the order of `ids`; nil for an id without a record.
     func details(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?]
 
-    /// One page of a state's place, newest first. Ready: lanes from the highest priority, next to run first.
+    /// Reads one page of the operations in a state, newest first. Ready operations come by lane, highest priority
+    /// first, next to run first.
     ///
     /// - Parameters:
-    ///   - limit: most operations of the page, with those that are left out; at most `OperationPage.limit`.
-    ///   - sought: leaves out what certainly does not have it.
+    ///   - limit: the most operations to read, including those that are left out; at most `OperationPage.limit`.
+    ///   - sought: leave out operations that certainly lack this text.
     func page(
         state: OperationState,
         queue: String,
@@ -33,45 +34,48 @@ package protocol MonitorBroker: StandingCancelReading, ScheduleReading, EdgeRead
         sought: SoughtText?
     ) async throws -> OperationPage
 
-    /// The ready operations that are ahead of one.
+    /// Counts the ready operations ahead of one.
     ///
-    /// - Parameter limit: how far to look in its lane, 1 to `Backlog.limit`.
+    /// - Parameter limit: how far to read its lane, 1 to `Backlog.limit`.
     /// - Returns: nil if no ready tracked operation has this id.
     func backlog(aheadOf id: OperationID, queue: String, limit: Int) async throws -> Backlog?
 
-    /// What holds back the operations of a limit key.
+    /// Reads the limit of a limit key and the operations that it holds back.
     func limitKey(_ key: String, queue: String) async throws -> LimitKeyState
 
-    /// Why servers take no writes now; empty where they do, and where this user may not ask. Nodes of a cluster that are away are left out.
+    /// Returns why servers refuse writes now. Empty if they accept writes, or without the permission to ask.
+    /// Unreachable nodes of a cluster are left out.
     func writeRefusals() async throws -> [WriteRefusal]
 
-    /// Log lines of an operation from a line number on. Numbers start at 0 and go on growing while old lines are dropped.
+    /// Reads log lines of an operation, from a line number on. Numbers start at 0 and keep growing while old lines are
+    /// dropped.
     ///
-    /// - Returns: the lines, and the number of the first of them.
+    /// - Returns: the lines, and the number of the first one.
     func log(_ id: OperationID, queue: String, from line: Int, limit: Int) async throws -> (
         first: Int, lines: [LogLine]
     )
 
-    /// Events of the queues from now on. A gap in the numbers means that messages were lost: read a snapshot.
+    /// Streams the events of the queues from now on. A gap in the numbers means that messages were lost: read a
+    /// snapshot.
     ///
     /// Throws `.denied` if the server refuses the subscription.
     func events(queues: [String]) -> AsyncThrowingStream<EventBatch, any Error>
 
-    /// What is kept of a queue's events, oldest first.
+    /// Reads the stored events of a queue, oldest first.
     ///
     /// - Parameters:
     ///   - cursor: the last entry that was read; nil = begin `agoMilliseconds` before now.
-    ///   - limit: most entries, 1 to `Defaults.batch`.
+    ///   - limit: the most entries to read, 1 to `Defaults.batch`.
     func storedEvents(queue: String, after cursor: String?, agoMilliseconds: Int64, limit: Int) async throws
         -> StoredEvents
 
-    /// The nodes of a cluster that have some of these queues and cannot be reached. Waits for the first try to reach each, and not for more;
-    /// empty where there is one server.
+    /// Returns the nodes of a cluster that have some of these queues and cannot be reached; empty for a single server.
+    /// Waits only for the first attempt to reach each node.
     func absentNodes(of queues: [String]) async throws -> [AbsentNode]
 }
 
 extension MonitorBroker {
-    /// One page of a state's place, with all of its operations.
+    /// Reads one page of the operations in a state, and leaves none out.
     package func page(
         state: OperationState,
         queue: String,
@@ -81,7 +85,7 @@ extension MonitorBroker {
         try await page(state: state, queue: queue, cursor: cursor, limit: limit, sought: nil)
     }
 
-    /// Milliseconds since 1970 by the server's clock.
+    /// Returns the server's clock, in milliseconds since 1970.
     package func serverTime() async throws -> Int64 {
         try await standingCancels(queue: Defaults.queue).time
     }
@@ -98,70 +102,77 @@ extension MonitorBroker {
         return all
     }
 
-    /// All that an operation depends on, or that depends on it, in the order of their names.
+    /// Returns all dependencies or all dependents of an operation, in the order of their names.
     package func edges(_ kind: DependencyEdges, of id: OperationID, queue: String) async throws -> [DependencyName] {
         try await edges(kind, of: id, limit: .max, queue: queue)
     }
 }
 
-/// What an operator needs: it reads, and changes what is in queues.
+/// The calls of an operator: reads and changes of queues.
 package protocol OperatorBroker: MonitorBroker, ScheduleChanging, OperationCancelling, LinkingBroker {
-    /// Cancels everything that is in the queue at this moment, in constant time.
+    /// Cancels all operations that are in the queue at this moment, in constant time.
     ///
     /// - Returns: how many were waiting, and how many run and were asked to stop.
     func cancelQueue(_ queue: String, request: CancelRequest) async throws -> (waiting: Int, executing: Int)
 
-    /// Sets a standing cancel. An equal query keeps its id and gets another end, requester and reason.
+    /// Sets a standing cancel. An equal query keeps its id and gets a new end, author and reason.
     ///
-    /// - Returns: its id and when it ends; nil = the queue has `StandingCancel.limit` others.
+    /// - Returns: the id and the end; nil = the queue has `StandingCancel.limit` other standing cancels.
     func setStandingCancel(_ new: NewStandingCancel, queue: String) async throws -> (id: Int64, endsAt: Int64)?
 
     /// Removes standing cancels.
     ///
     /// - Parameters:
-    ///   - ids: nil = all of the queue.
-    ///   - by: who wants it, for the event of the change.
-    /// - Returns: the ids of those that were removed.
+    ///   - ids: the standing cancels to remove; nil = all of the queue.
+    ///   - by: the author, for the event of the change.
+    /// - Returns: the ids of the removed standing cancels.
     func removeStandingCancels(_ ids: [Int64]?, by: String, queue: String) async throws -> [Int64]
 
-    /// Makes dead, cancelled, expired (fresh attempts) or retrying, scheduled (at once) operations ready.
+    /// Makes ended operations (dead, cancelled or expired) ready with fresh attempts, or retrying and scheduled ones
+    /// ready at once.
     ///
-    /// - Parameter by: who wants it, for the event of the change.
+    /// An operation with unmet dependencies becomes blocked instead.
+    ///
+    /// - Parameter by: the author, for the event of the change.
     func retry(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome]
 
-    /// Changes priority, time or envelope of ready, scheduled and retrying operations, if they are still as they were read.
+    /// Changes priority, time or envelope of ready, scheduled, retrying and blocked operations, if they are unchanged
+    /// since they were read.
     ///
-    /// A new priority puts a ready one behind the others of that priority.
+    /// A new priority puts a ready operation behind the others of that priority.
     func edit(_ edits: [OperationEdit], by: String, queue: String) async throws -> [EditOutcome]
 
-    /// Removes a part of what waits in a queue, with all that is stored about it.
+    /// Removes a bounded part of the waiting operations of a queue, with all their stored data.
     ///
-    /// - Parameter progress: nil = begin; else what the call before has answered. What came after the first call stays.
+    /// - Parameter progress: the answer of the previous call; nil = begin. Operations that came after the first call
+    ///   stay.
     func purge(_ queue: String, by: String, from progress: PurgeProgress?) async throws -> PurgeProgress
 
-    /// Blocks ready, scheduled and retrying operations until they are released, cancelled or expire.
+    /// Blocks ready, scheduled and retrying operations until they are released, are cancelled, or expire.
     func hold(_ ids: [OperationID], by: String, reason: String, queue: String) async throws -> [ChangeOutcome]
 
-    /// Releases blocked operations: to the heads of their lanes, in the order of the call, or back to the time for which they waited.
+    /// Releases blocked operations. Held ones go to the heads of their lanes in the order of the call, or wait again
+    /// for their time. Others lose their dependencies.
     func release(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome]
 
-    /// Removes operations that do not run, with all that is stored about them.
+    /// Removes operations that do not run, with all their stored data.
     ///
-    /// - Parameter by: who wants it, for the event of the change.
+    /// - Parameter by: the author, for the event of the change.
     func remove(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome]
 
-    /// Stores what a worker is to do. The worker takes it with its next heartbeat; another incarnation of it does not.
+    /// Stores an operator's setting for a worker. The worker takes it with its next heartbeat; another incarnation of
+    /// the worker does not.
     ///
-    /// - Parameter by: who wants it.
+    /// - Parameter by: the author.
     /// - Returns: false if the worker has no lease in the queue.
     func steer(_ order: WorkerOrder, worker: String, by: String, queue: String) async throws -> Bool
 
-    /// Sets limits of a queue, or removes them; others stay as they were. What runs goes on.
+    /// Sets or removes limits of a queue; other limits stay unchanged. Running operations continue.
     ///
-    /// - Parameter by: who wants it, for the event of the change.
+    /// - Parameter by: the author, for the event of the change.
     /// - Returns: the limits that the queue has now.
     func setLimits(_ limits: [QueueLimit], by: String, queue: String) async throws -> QueueLimits
 
-    /// Pauses (for a time, at least a millisecond, or until resumed) or resumes a queue. What runs goes on.
+    /// Pauses a queue (for at least 1 ms, or until resumed), or resumes it. Running operations continue.
     func setPaused(_ request: PauseRequest, queue: String) async throws
 }

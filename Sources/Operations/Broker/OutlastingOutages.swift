@@ -1,11 +1,11 @@
-/// Reads for a wait. An outage of the broker does not end the wait before its own time is over: the read is repeated.
+/// Reads for a wait, and repeats the read during an outage of the broker until the time of the wait is over.
 ///
 /// - Parameters:
 ///   - deadline: the end of the wait; nil = no time limit.
-///   - goesOn: false when the broker was closed, and no read can be answered any more.
+///   - goesOn: returns false if the broker was closed, so that no further read can be answered.
 ///   - onOutage: called once before the first repetition.
 ///   - read: a call that may be repeated.
-/// - Throws: `.timedOut` if the broker does not answer when the wait is over, else what the read throws.
+/// - Throws: `.timedOut` if the broker does not answer at the end of the wait; else the error of the read.
 package func outlastingOutages<Result>(
     until deadline: ContinuousClock.Instant?,
     goesOn: () -> Bool = { true },
@@ -27,6 +27,6 @@ package func outlastingOutages<Result>(
 }
 
 extension OperationsError {
-    /// The broker did not answer; it may do so later.
+    /// Whether the broker did not answer, but may do so later.
     fileprivate var isOfOutage: Bool { code == .unavailable || code == .outcomeUnknown }
 }

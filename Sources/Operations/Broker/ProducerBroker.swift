@@ -1,14 +1,16 @@
-/// What a producer needs: it puts operations into queues and waits for their end.
+/// The calls of a producer, which enqueues operations and waits for their end.
 package protocol ProducerBroker: ScheduleChanging, LinkingBroker, NeedsChanging {
-    /// Puts operations into a queue, at most `Defaults.batch` and 1 MiB a call. Repeats itself safely while it reconnects.
+    /// Enqueues operations, at most `Defaults.batch` and 1 MiB a call. Repeats itself safely while it reconnects.
     ///
     /// - Returns: one outcome for each operation, in order.
     func enqueue(_ operations: [NewOperation], queue: String) async throws -> [EnqueueOutcome]
 
-    /// Puts any number of operations into a queue, in as many calls as `EnqueueBatches` makes of them. Calls may overlap, but take
-    /// effect in order unless one has to be repeated. If one throws, those behind it may have been made or not.
+    /// Enqueues any number of operations, in as many calls as `EnqueueBatches` makes of them.
     ///
-    /// - Parameter progress: called with the number of operations that are in.
+    /// Calls may overlap, but take effect in order unless one has to be repeated. If a call throws, later calls may or
+    /// may not have taken effect.
+    ///
+    /// - Parameter progress: called with the number of enqueued operations.
     /// - Returns: one outcome for each operation, in order.
     func enqueueAll(
         _ operations: [NewOperation],
@@ -16,10 +18,10 @@ package protocol ProducerBroker: ScheduleChanging, LinkingBroker, NeedsChanging 
         progress: (Int) -> Void
     ) async throws -> [EnqueueOutcome]
 
-    /// Waits until all of the operations are terminal; ends early when `timeout` passes.
+    /// Waits until all operations have ended, or `timeout` passes.
     ///
-    /// - Parameter progress: called with the states when they were read first, and when more have ended.
-    /// - Returns: the states at the end; nil where there is no such operation.
+    /// - Parameter progress: called with the states after the first read, and whenever more operations have ended.
+    /// - Returns: the last states; nil for an operation that does not exist.
     func awaitEnd(
         of ids: [OperationID],
         queue: String,
@@ -27,15 +29,18 @@ package protocol ProducerBroker: ScheduleChanging, LinkingBroker, NeedsChanging 
         progress: (@Sendable ([OperationState?]) -> Void)?
     ) async throws -> [OperationState?]
 
-    /// Yields when an operation should be read: at once, and whenever what is stored about it may have changed: a transition, its progress.
-    /// Hints that follow each other faster than they are taken become one, and one may be missed: read now and then without.
+    /// Yields when an operation should be read: at once, and whenever its stored data may have changed (a transition,
+    /// its progress).
+    ///
+    /// Hints that arrive faster than they are consumed become one. A hint may be lost: also read now and then without
+    /// one.
     func hints(of id: OperationID, queue: String) -> AsyncStream<Void>
 }
 
 extension ProducerBroker {
-    /// Waits until all of the operations are terminal; ends early when `timeout` passes.
+    /// Waits until all operations have ended, or `timeout` passes.
     ///
-    /// - Returns: the states at the end; nil where there is no such operation.
+    /// - Returns: the last states; nil for an operation that does not exist.
     package func awaitEnd(of ids: [OperationID], queue: String, timeout: Duration?) async throws -> [OperationState?] {
         try await awaitEnd(of: ids, queue: queue, timeout: timeout, progress: nil)
     }

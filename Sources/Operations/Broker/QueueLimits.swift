@@ -1,19 +1,21 @@
-/// How much of a queue may run.
+/// The limits on the running operations of a queue.
 public struct QueueLimits: Sendable, Hashable {
-    /// How many of its operations may run at once, on all workers together; nil = any number. One makes it a serial queue.
+    /// How many operations may run at once, on all workers together; nil = any number. One makes it a serial queue.
     public var concurrency: Int?
-    /// How many of its operations may start in a time, on all workers together; nil = any number.
+    /// How many operations may start in a period, on all workers together; nil = any number.
     public var rate: QueueRate?
-    /// What holds for each limit key that has no limit of its own.
+    /// The limits of each limit key that has none of its own.
     public var perKey = KeyLimit()
-    /// Limits of limit keys of their own, by key. Where one of these is nil, ``perKey`` holds.
+    /// The limits of single limit keys. If one of these values is nil, ``perKey`` applies.
     public var keys: [String: KeyLimit] = [:]
 
+    /// Makes the limits of a queue.
+    ///
     /// - Parameters:
     ///   - concurrency: how many operations may run at once; nil = any number.
-    ///   - rate: how many may start in a time; nil = any number.
-    ///   - perKey: of each limit key that has no limits of its own.
-    ///   - keys: limits of single keys.
+    ///   - rate: how many operations may start in a period; nil = any number.
+    ///   - perKey: the limits of each limit key that has none of its own.
+    ///   - keys: the limits of single limit keys.
     public init(
         concurrency: Int? = nil,
         rate: QueueRate? = nil,
@@ -26,7 +28,7 @@ public struct QueueLimits: Sendable, Hashable {
         self.keys = keys
     }
 
-    /// What holds for a limit key: its own limits, or else those of all keys.
+    /// Returns the limits that apply to a limit key: its own, or else those of all keys.
     public func limit(of key: String) -> KeyLimit {
         KeyLimit(
             concurrency: keys[key]?.concurrency ?? perKey.concurrency,
@@ -36,19 +38,21 @@ public struct QueueLimits: Sendable, Hashable {
     }
 }
 
-/// How much of a queue the operations of one limit key may have.
+/// The limits on the operations of one limit key.
 public struct KeyLimit: Sendable, Hashable {
-    /// How many of these may run at once, on all workers together; nil = any number.
+    /// How many operations of the key may run at once, on all workers together; nil = any number.
     public var concurrency: Int?
-    /// The share of the key beside other keys; nil = 1.
+    /// The share of the key in relation to other keys; nil = 1.
     public var weight: Int?
-    /// How many of these may start in a time, on all workers together; nil = any number.
+    /// How many operations of the key may start in a period, on all workers together; nil = any number.
     public var rate: QueueRate?
 
+    /// Makes the limits of a limit key.
+    ///
     /// - Parameters:
-    ///   - concurrency: how many may run at once, 1 to 1,000,000; nil = any number.
-    ///   - weight: the share beside other keys; nil = 1.
-    ///   - rate: how many may start in a time; nil = any number.
+    ///   - concurrency: how many operations may run at once, 1 to 1,000,000; nil = any number.
+    ///   - weight: the share in relation to other keys, 1 to 100; nil = 1.
+    ///   - rate: how many operations may start in a period; nil = any number.
     public init(concurrency: Int? = nil, weight: Int? = nil, rate: QueueRate? = nil) {
         self.concurrency = concurrency
         self.weight = weight
@@ -56,22 +60,24 @@ public struct KeyLimit: Sendable, Hashable {
     }
 }
 
-/// How many operations of a queue, or of a limit key, may start in a time.
+/// How many operations of a queue, or of a limit key, may start in a period.
 ///
-/// Starts that are not used are saved, up to ``burst``. In any ``period`` at most ``count`` + ``burst`` operations start: with 5 a second and a
-/// burst of 5, up to 10 in the first second, then 5.
+/// Unused starts are saved, up to ``burst``. In any ``period`` at most ``count`` + ``burst`` operations start. With 5 a
+/// second and a burst of 5, up to 10 start in the first second, then 5 in each.
 public struct QueueRate: Sendable, Hashable {
-    /// So many start…
+    /// The number of starts in each period.
     public var count: Int
-    /// …in this time, of whole milliseconds.
+    /// The length of the period, in whole milliseconds.
     public var period: Duration
-    /// How many may start at once, after a time in which none did.
+    /// How many operations may start at once, after a time without starts.
     public var burst: Int
 
+    /// Makes a rate.
+    ///
     /// - Parameters:
-    ///   - count: how many start in the time.
-    ///   - period: the time, at least a millisecond and at most a day.
-    ///   - burst: how many may start at once; nil = as many as start in a second, at least one.
+    ///   - count: the number of starts in each period.
+    ///   - period: the length of the period, 1 ms to 1 day.
+    ///   - burst: how many operations may start at once; nil = the number of starts in a second, at least one.
     public init(_ count: Int, per period: Duration = .seconds(1), burst: Int? = nil) {
         self.count = count
         self.period = period
@@ -79,22 +85,25 @@ public struct QueueRate: Sendable, Hashable {
         self.burst = burst ?? max(1, Int(min(Double(QueueLimit.most), perSecond.rounded(.up))))
     }
 
-    /// How many start in a second.
+    /// The number of starts in a second.
     package var perSecond: Double { Double(count) / max(0.001, period.inSeconds) }
 }
 
 /// A limit of a queue to set; nil removes it.
 public enum QueueLimit: Sendable, Hashable {
-    /// How many operations of the queue may run at once, on all workers together: 1 to ``most``. One makes it a serial queue.
+    /// How many operations of the queue may run at once, on all workers together: 1 to ``most``. One makes it a serial
+    /// queue.
     case concurrency(Int?)
-    /// How many operations of the queue may start in a time, on all workers together.
+    /// How many operations of the queue may start in a period, on all workers together.
     case rate(QueueRate?)
-    /// How many operations of one limit key may run at once. `of`: that key; nil = each that has no concurrency of its own.
+    /// How many operations of one limit key may run at once. `of` is the key; nil = each key without a concurrency of
+    /// its own.
     case keyConcurrency(Int?, of: String? = nil)
-    /// The share of a limit key beside others: of what waits, a key of weight 4 gets four times as much as one of weight 1, which is what a key
-    /// without a weight has. 1 to ``heaviest``. `of`: that key; nil = each that has no weight of its own.
+    /// The share of a limit key, 1 to ``heaviest``. While operations wait, a key of weight 4 gets four times as many
+    /// starts as a key of weight 1, which is the default. `of` is the key; nil = each key without a weight of its own.
     case keyWeight(Int?, of: String? = nil)
-    /// How many operations of one limit key may start in a time, on all workers together. `of`: that key; nil = each that has no rate of its own.
+    /// How many operations of one limit key may start in a period, on all workers together. `of` is the key; nil = each
+    /// key without a rate of its own.
     case keyRate(QueueRate?, of: String? = nil)
 
     /// The highest number of a limit.
@@ -102,7 +111,8 @@ public enum QueueLimit: Sendable, Hashable {
     /// The highest weight.
     public static let heaviest = 100
 
-    /// - Throws: `OperationsError` with `.invalidOption` for a limit that cannot be one.
+    /// - Throws: `OperationsError` with `.invalidOption` for a value out of range, and with `.invalidName` for a key
+    ///   that is not a valid name.
     package func check() throws(OperationsError) {
         switch self {
         case .concurrency(nil), .rate(nil): break
@@ -138,14 +148,14 @@ public enum QueueLimit: Sendable, Hashable {
 }
 
 extension QueueLimits {
-    /// Reads what the scripts store; nothing stored = no limits.
+    /// Reads the text that scripts store; nil = no limits.
     package init(stored: String?) {
         let numbers = (stored ?? "").split(separator: " ").compactMap { Int($0) }
         if let concurrency = numbers.first, concurrency > 0 { self.concurrency = concurrency }
         if numbers.count == 4 { rate = QueueRate(numbers[1], per: .milliseconds(numbers[2]), burst: numbers[3]) }
     }
 
-    /// - Parameter keys: what the scripts store of limit keys.
+    /// - Parameter keys: the texts that scripts store for limit keys.
     package init(stored: String?, keys: [String: String]) {
         self.init(stored: stored)
         for (key, text) in keys {
@@ -155,25 +165,25 @@ extension QueueLimits {
 
     package static let allKeys = "*"
 
-    /// As the scripts store the limits of limit keys.
+    /// The limits of limit keys, as scripts store them.
     package var storedOfKeys: [String: String] {
         var stored = keys.mapValues(\.stored)
         if perKey != KeyLimit() { stored[Self.allKeys] = perKey.stored }
         return stored
     }
 
-    /// As the scripts store those of the queue; nil = there are none.
+    /// The limits of the queue, as scripts store them; nil = no limits.
     package var stored: String? {
         concurrency == nil && rate == nil
             ? nil : ["\(concurrency ?? 0)", rate?.stored].compactMap { $0 }.joined(separator: " ")
     }
 
-    /// The last concurrency that is set: nil = none is, `.some(nil)` = it is removed.
+    /// Returns the last concurrency in a list of limits; nil = the list sets none, `.some(nil)` = the list removes it.
     package static func concurrency(in limits: [QueueLimit]) -> Int?? {
         limits.reduce(Int??.none) { if case .concurrency(let number) = $1 { .some(number) } else { $0 } }
     }
 
-    /// The last rate that is set, likewise.
+    /// Returns the last rate in a list of limits; nil = the list sets none, `.some(nil)` = the list removes it.
     package static func rate(in limits: [QueueLimit]) -> QueueRate?? {
         limits.reduce(QueueRate??.none) { if case .rate(let rate) = $1 { .some(rate) } else { $0 } }
     }
@@ -189,25 +199,25 @@ extension KeyLimit {
         }
     }
 
-    /// As the scripts store it.
+    /// The limits, as scripts store them.
     package var stored: String {
         let numbers = [concurrency, weight].map { $0.map(String.init) ?? "-" }
         return (numbers + [rate?.stored].compactMap { $0 }).joined(separator: " ")
     }
 }
 
-/// Limits of one key to set, as the scripts take them.
+/// The limits of one key to set, as scripts take them.
 package struct KeyLimitChange: Sendable {
-    /// `QueueLimits.allKeys`: all that have none of their own.
+    /// The key; `QueueLimits.allKeys` = all keys without limits of their own.
     package var key: String
-    /// nil = as it was, `.some(nil)` = removed.
+    /// The new value; nil = unchanged, `.some(nil)` = removed.
     package var concurrency: Int??
     package var weight: Int??
     package var rate: QueueRate??
 }
 
 extension QueueLimits {
-    /// In the order of the keys; those of all keys come first.
+    /// Returns the changes in the order of the keys; those of all keys come first.
     package static func keyChanges(in limits: [QueueLimit]) -> [KeyLimitChange] {
         var changes: [String: KeyLimitChange] = [:]
         for limit in limits {
@@ -226,23 +236,24 @@ extension QueueLimits {
 }
 
 extension QueueRate {
-    /// Microseconds until a start that was used has come back.
+    /// Microseconds until a used start is available again.
     package var step: Int64 { max(1, period.wholeMilliseconds * 1000 / Int64(count)) }
 
-    /// When the next operation may start; nil = one may now.
+    /// Returns the milliseconds until the next operation may start; nil = one may start now.
     ///
     /// - Parameters:
-    ///   - bucket: the instant at which all starts are back, in microseconds.
-    ///   - now: milliseconds.
+    ///   - bucket: the instant at which all starts are available again, in microseconds of server time; nil = they are
+    ///     now.
+    ///   - now: milliseconds of server time.
     package func millisecondsToNextStart(bucket: Int64?, now: Int64) -> Int64? {
         let latest = now * 1000 + Int64(burst) * step
         let missing = min(bucket ?? 0, latest) + step - latest
         return missing > 0 ? (missing + 999) / 1000 : nil
     }
 
-    /// In words, for the change of a limit.
+    /// The rate in words, for the event of a change.
     package var words: String { "\(count) per \(period.wholeMilliseconds) ms, burst \(burst)" }
 
-    /// As the scripts store it.
+    /// The rate, as scripts store it.
     package var stored: String { "\(count) \(period.wholeMilliseconds) \(burst)" }
 }

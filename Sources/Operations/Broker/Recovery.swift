@@ -1,10 +1,10 @@
-/// That an operation came back from a worker that was lost while it ran it.
+/// The recovery of an operation from a worker that was lost while it ran the operation.
 package struct Recovery: Sendable, Equatable {
     /// Why the worker counts as lost.
     package enum Cause: String, Sendable {
-        /// Its lease ran out: it was frozen, cut off, or dead.
+        /// The lease lapsed: the worker was frozen, cut off, or dead.
         case lease
-        /// Its supervisor has seen its process end.
+        /// The supervisor saw the worker's process end.
         case process
 
         package var sentence: String {
@@ -15,7 +15,7 @@ package struct Recovery: Sendable, Equatable {
         }
     }
 
-    /// Milliseconds of server time, as `startedAt`, the start of the run that was lost.
+    /// The times of the recovery and of the lost run's start (`startedAt`), in milliseconds of server time.
     package var at: Int64
     package var startedAt: Int64
     package var attempt: Int
@@ -23,13 +23,13 @@ package struct Recovery: Sendable, Equatable {
     package var cause: Cause
     /// The worker's id.
     package var worker: String
-    /// As the worker said them; empty = unknown, or with a character that JSON escapes.
+    /// The worker's name and host, as it reported them; empty = unknown, or with a character that JSON escapes.
     package var name = ""
     package var host = ""
 
-    /// So many of an operation are kept.
+    /// The most recoveries that an operation keeps.
     package static let kept = 10
-    /// So many bytes of name and host are kept.
+    /// The most bytes of a name or a host.
     package static let textBytes = 99
 
     package init(at: Int64, startedAt: Int64, attempt: Int, delivery: Int, cause: Cause, worker: String) {
@@ -41,13 +41,13 @@ package struct Recovery: Sendable, Equatable {
         self.worker = worker
     }
 
-    /// A name or host as it is kept.
+    /// Returns a name or host as it is stored.
     package static func text(_ text: String?) -> String {
         guard let text, !text.utf8.contains(where: { $0 < 0x20 || #""\/"#.utf8.contains($0) }) else { return "" }
         return String(decoding: text.utf8.prefix(textBytes), as: UTF8.self)
     }
 
-    /// `web-1 on host-3`, or the id of a worker that has said nothing.
+    /// `web-1 on host-3`, or the id of a worker without a known name.
     package var place: String {
         name.isEmpty ? worker : host.isEmpty ? name : "\(name) on \(host)"
     }

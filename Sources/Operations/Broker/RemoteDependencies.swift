@@ -1,12 +1,12 @@
-/// What an operation depends on, as its queue calls it: the id alone, or `QUEUE/ID` if it is in another queue.
+/// The name of a dependency in the dependent's queue: the id alone, or `QUEUE/ID` for another queue.
 package struct DependencyName: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// nil = the queue of what depends on it.
+    /// The queue of the dependency; nil = the queue of the dependent.
     package var queue: String?
     package var id: OperationID
 
     package init(_ id: OperationID, queue: String? = nil) { (self.id, self.queue) = (id, queue) }
 
-    /// Reads its description.
+    /// Reads the text of `description`.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let last = parts.last, let id = OperationID(String(last)) else { return nil }
@@ -15,7 +15,7 @@ package struct DependencyName: Sendable, Hashable, Comparable, CustomStringConve
 
     package var description: String { queue.map { "\($0)/\(id)" } ?? id.description }
 
-    /// As Redis compares them.
+    /// Compares names as Redis does.
     package static func < (left: Self, right: Self) -> Bool {
         left.description.utf8.lexicographicallyPrecedes(right.description.utf8)
     }
@@ -25,28 +25,29 @@ extension Dependency {
     package var name: DependencyName { DependencyName(id, queue: queue) }
 }
 
-/// What a queue says to another one of its operations: how it stands.
+/// The state of an operation, as its queue reports it to another queue.
 package struct RemoteState: Sendable, Equatable {
-    /// As the scripts write it.
+    /// The letter that scripts write.
     package enum Status: String, Sendable, CaseIterable {
         case finished = "f"
         case dead = "d"
         case cancelled = "c"
         case expired = "e"
-        /// It was removed before it ended.
+        /// The operation was removed before it ended.
         case removed = "m"
-        /// It has not ended.
+        /// The operation has not ended.
         case live = "-"
         case unknown = "?"
-        /// It is there, but so many queues have to hear of its end that one more may not.
+        /// The operation exists, but the most allowed number of queues already waits for its end.
         case crowded = "!"
     }
 
     package var id: OperationID
-    /// A retry raises it.
+    /// A number that a retry raises.
     package var sequence: Int64
     package var status: Status
-    /// JSON of one that has finished; empty = there is none, or it is longer than `DependencyInput.shortResultBytes`.
+    /// The result of a finished operation as JSON; empty = no result, or one longer than
+    /// `DependencyInput.shortResultBytes`.
     package var result: [UInt8]
 
     package init(_ id: OperationID, _ status: Status, sequence: Int64, result: [UInt8] = []) {
@@ -54,69 +55,70 @@ package struct RemoteState: Sendable, Equatable {
     }
 }
 
-/// Ends of which another queue has to hear.
+/// Ends to report to another queue.
 package struct Relay: Sendable, Equatable {
-    /// The other queue.
+    /// The queue to notify.
     package var queue: String
     package var ends: [RemoteState]
 
     package init(queue: String, ends: [RemoteState]) { (self.queue, self.ends) = (queue, ends) }
 }
 
-/// What a look at operations in other queues has shown.
+/// The answer to a look at dependencies in other queues.
 package struct RemoteQuestions: Sendable, Equatable {
-    /// Those whose queues have to be asked, each with its queue.
+    /// The dependencies whose queues must be asked, each with its queue.
     package var names: [DependencyName] = []
-    /// Groups whose members are to be cancelled.
+    /// Groups whose members must be cancelled.
     package var cancelled: [OperationID] = []
-    /// More are to be looked at now.
+    /// Whether more dependencies are due now.
     package var more = false
 
     package init() {}
 }
 
-/// Lets operations of one queue depend on those of another one.
+/// Lets operations of one queue depend on operations of another queue.
 package protocol LinkingBroker: Sendable {
-    /// Makes a queue tell another one how operations end. What has ended already is in the answer.
+    /// Makes a queue report the ends of operations to another queue. Ends of the past are in the answer.
     ///
     /// - Parameters:
     ///   - ids: the operations, at most `Defaults.batch`.
-    ///   - queue: their queue.
-    ///   - dependentQueue: the queue of what is to depend on them.
-    /// - Returns: how each of them stands.
+    ///   - queue: the queue of the operations.
+    ///   - dependentQueue: the queue of the future dependents.
+    /// - Returns: the state of each operation.
     func link(_ ids: [OperationID], in queue: String, from dependentQueue: String) async throws -> [RemoteState]
 
-    /// Tells a queue how operations of another one stand.
+    /// Reports the states of operations of one queue to another queue.
     func resolve(_ states: [RemoteState], of source: String, queue: String) async throws
 }
 
-/// Carries ends from queue to queue. Each step may be repeated, and may be the last that its caller does: another one goes on.
+/// Relays ends from queue to queue. Each step may be repeated, and its caller may stop after any step: another worker
+/// continues.
 package protocol RelayingBroker: LinkingBroker, OperationCancelling, EdgeReading {
-    /// Takes ends of which another queue has to hear, for a second.
+    /// Reserves ends to report to another queue, for one second.
     ///
-    /// - Returns: nil = there are none, or others have taken them.
+    /// - Returns: nil = no ends are left, or other workers have reserved them.
     func relay(queue: String) async throws -> Relay?
 
-    /// Takes ends out of which the other queue has heard.
+    /// Removes ends that the other queue has stored.
     ///
-    /// - Returns: whether there is more to relay now.
+    /// - Returns: whether more ends can be relayed now.
     func relayed(_ relay: Relay, queue: String) async throws -> Bool
 
-    /// Looks at what operations of a queue wait for in others, as often as it is time to.
+    /// Reads the dependencies of a queue's operations in other queues, as often as they are due to be asked for.
     func ask(queue: String) async throws -> RemoteQuestions
 }
 
-/// What `carryEnds` has done.
+/// The outcome of `carryEnds`.
 package struct CarriedEnds: Sendable {
-    /// How many ends others have heard of.
+    /// The number of ends that were relayed.
     package var count = 0
-    /// What went wrong last; nil = nothing.
+    /// The last error; nil = no error.
     package var failure: (any Error)?
 }
 
 extension RelayingBroker {
-    /// Carries the ends of a queue to others that have to hear of them, and asks others for what its operations wait for, as far as it is time to. What
-    /// cannot be reached does not keep the rest from being carried.
+    /// Relays the ends of a queue to other queues, and asks other queues for dependencies that are due. A queue that
+    /// cannot be reached does not block the others.
     package func carryEnds(of queue: String) async -> CarriedEnds {
         var carried = CarriedEnds()
         do {
@@ -133,7 +135,7 @@ extension RelayingBroker {
     private func relayEnds(of queue: String, _ carried: inout CarriedEnds) async throws {
         var away: Set<String> = []
         while let relay = try await relay(queue: queue) {
-            // Its turn is over, and no other queue is left.
+            // Every queue with ends left was tried in this call and cannot be reached.
             if away.contains(relay.queue) { break }
             do {
                 try await resolve(relay.ends, of: queue, queue: relay.queue)

@@ -1,10 +1,11 @@
-/// Text that an envelope must have to be worth an answer: all pieces of at least one value.
+/// A filter for envelopes: an envelope matches if it has all pieces of at least one value.
 package struct SoughtText: Sendable, Equatable {
     package var values: [[String]]
 
     package init(_ values: [[String]]) { self.values = values }
 
-    /// False = it certainly has none of the values. Texts may also be in it in another form: as an escape, or encrypted.
+    /// Returns false if the envelope certainly has none of the values. An escaped or encrypted envelope may have them
+    /// in another form.
     package func mayBe(in envelope: [UInt8]) -> Bool {
         values.contains { pieces in pieces.allSatisfy { envelope.holds($0) } } || envelope.holds("\\")
             || envelope.holds("\"enc\":")
@@ -12,7 +13,7 @@ package struct SoughtText: Sendable, Equatable {
 }
 
 extension [UInt8] {
-    /// Whether the text is in the bytes as it is.
+    /// Whether the bytes include the text, unescaped.
     fileprivate func holds(_ text: String) -> Bool {
         let wanted = Array(text.utf8)
         guard let first = wanted.first else { return true }

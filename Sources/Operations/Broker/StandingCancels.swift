@@ -1,27 +1,27 @@
-/// Reading standing cancels, for all that compare operations with them.
+/// Reads standing cancels, to compare operations with them.
 package protocol StandingCancelReading: Sendable {
-    /// The standing cancels of a queue that have not ended, by their ids.
+    /// Returns the standing cancels of a queue that have not ended, in the order of their ids.
     func standingCancels(queue: String) async throws -> StandingCancels
 }
 
-/// A cancel that also holds for what comes later: until its end, no operation that matches its query begins.
+/// A cancel that also applies to later operations: until its end, no operation that matches its query begins.
 package struct StandingCancel: Sendable, Equatable {
-    /// Most standing cancels of a queue.
+    /// The most standing cancels of a queue.
     package static let limit = 16
-    /// Most bytes of a query.
+    /// The most bytes of a query.
     package static let queryBytes = 1024
 
-    /// Its number in its queue.
+    /// The number of the standing cancel in its queue.
     package var id: Int64
     /// A query with the fields name, tag, args and queue.
     package var query: String
-    /// When it ends, milliseconds of server time.
+    /// The end, in milliseconds of server time.
     package var endsAt: Int64
-    /// When it was set.
+    /// The time of the setting, in milliseconds of server time.
     package var setAt: Int64
     package var by: String
     package var reason: String
-    /// How many operations it has cancelled.
+    /// The number of operations that this cancelled.
     package var caught: Int64
 
     package init(
@@ -43,11 +43,11 @@ package struct StandingCancel: Sendable, Equatable {
     }
 }
 
-/// The standing cancels of a queue as they were at one moment.
+/// The standing cancels of a queue at one moment.
 package struct StandingCancels: Sendable, Equatable {
     /// Milliseconds of server time.
     package var time: Int64
-    /// Grows with each change.
+    /// A number that grows with each change.
     package var revision: Int64
     package var cancels: [StandingCancel]
 
@@ -58,7 +58,7 @@ package struct StandingCancels: Sendable, Equatable {
     }
 }
 
-/// What a new standing cancel needs.
+/// A standing cancel to set.
 package struct NewStandingCancel: Sendable, Equatable {
     package var query: String
     package var milliseconds: Int64

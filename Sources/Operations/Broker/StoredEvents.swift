@@ -1,8 +1,8 @@
-/// A part of what is kept of a queue's events: all but enqueues, starts and finishes.
+/// A part of the stored events of a queue: all events except enqueues, starts and finishes.
 package struct StoredEvents: Sendable, Equatable {
-    /// One kept entry.
+    /// A stored entry.
     package struct Entry: Sendable, Equatable {
-        /// Where reading goes on behind it.
+        /// Where to continue reading after this entry.
         package var cursor: String
         /// Milliseconds of server time.
         package var at: Int64
@@ -17,13 +17,13 @@ package struct StoredEvents: Sendable, Equatable {
 
     /// Milliseconds of server time.
     package var time: Int64
-    /// The number of the queue's last event, kept or not, when this was read.
+    /// The number of the queue's last event at the time of the read, stored or not.
     package var newest: Int64
-    /// When the oldest kept entry was stored, if older ones may have been dropped.
+    /// The time of the oldest stored entry, if older ones may have been dropped.
     package var trimmedBefore: Int64?
-    /// Oldest first.
+    /// The entries, oldest first.
     package var entries: [Entry]
-    /// The last entry that was read, also if it could not be understood; nil = there was none.
+    /// The last entry that was read, even if it could not be decoded; nil = no entry was read.
     package var cursor: String?
 
     package init(time: Int64, newest: Int64, trimmedBefore: Int64? = nil, entries: [Entry], cursor: String?) {
@@ -34,6 +34,6 @@ package struct StoredEvents: Sendable, Equatable {
         self.cursor = cursor
     }
 
-    /// From this many entries on the oldest are dropped.
+    /// The number of entries from which on the oldest are dropped.
     package static let kept = 10_000
 }

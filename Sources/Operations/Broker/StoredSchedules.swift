@@ -1,16 +1,16 @@
-/// Reading schedules.
+/// Reads schedules.
 package protocol ScheduleReading: Sendable {
-    /// Schedules of a queue, in the order of their ids.
+    /// Reads schedules of a queue, in the order of their ids.
     ///
-    /// - Parameter id: read those behind this one; nil = from the first.
+    /// - Parameter id: begin after this one; nil = from the first.
     func schedules(queue: String, after id: String?) async throws -> SchedulePage
 
-    /// One schedule of a queue; an empty page if there is none.
+    /// Reads one schedule of a queue; an empty page if it does not exist.
     func schedule(_ id: String, queue: String) async throws -> SchedulePage
 }
 
 extension ScheduleReading {
-    /// All schedules of a queue, in the order of their ids.
+    /// Reads all schedules of a queue, in the order of their ids.
     package func allSchedules(queue: String) async throws -> [StoredSchedule] {
         var found: [StoredSchedule] = []
         var page: SchedulePage
@@ -22,51 +22,51 @@ extension ScheduleReading {
     }
 }
 
-/// Changing schedules.
+/// Changes schedules.
 package protocol ScheduleChanging: ScheduleReading {
-    /// Stores a schedule, if it still has the revision that the caller has read.
+    /// Stores a schedule, if its revision is still the one that the caller read.
     func setSchedule(_ change: ScheduleChange, by: String, queue: String) async throws -> ScheduleOutcome
 
-    /// Removes a schedule. What it has enqueued stays.
+    /// Removes a schedule. Operations that it enqueued stay.
     ///
-    /// - Returns: false if there is none.
+    /// - Returns: false if the schedule does not exist.
     func removeSchedule(_ id: String, by: String, queue: String) async throws -> Bool
 }
 
-/// A schedule as the broker keeps it, which does not read its definition.
+/// A schedule as the broker stores it. The broker does not read the definition.
 package struct StoredSchedule: Sendable, Equatable {
-    /// Most schedules of a queue.
+    /// The most schedules of a queue.
     package static let limit = 1000
-    /// Most bytes of a definition.
+    /// The most bytes of a definition.
     package static let definitionBytes = 64 << 10
-    /// Most schedules of a page.
+    /// The most schedules of a page.
     package static let pageLimit = 100
-    /// Most due ones that are read at once.
+    /// The most due schedules that one call reads.
     package static let dueLimit = 20
 
-    /// Follows `NameRule`.
+    /// The id, which follows `NameRule`.
     package var id: String
-    /// Another one after each change.
+    /// A number that changes with each change of the schedule.
     package var revision: Int64
     package var isPaused: Bool
     package var changedAt: Int64
     package var changedBy: String
     package var definition: [UInt8]
-    /// The next instant, milliseconds of server time; nil = it does not go on: paused, over, or stopped.
+    /// The next instant in milliseconds of server time; nil = none: the schedule is paused, over, or stopped.
     package var due: Int64?
     package var runs: Runs
 
-    /// What has come of it.
+    /// The history of a schedule.
     package struct Runs: Sendable, Equatable {
-        /// Instants whose operation was enqueued.
+        /// The number of instants whose operation was enqueued.
         package var enqueued: Int64 = 0
-        /// The last of them; nil = none yet.
+        /// The last such instant, and the operation's id; nil = none yet.
         package var last: (instant: Int64, id: String)?
-        /// The last instant at which some were missed.
+        /// The last instant at which earlier ones had been missed.
         package var missedAt: Int64?
-        /// The last instant whose operation was not enqueued, because another one has its unique key.
+        /// The last instant whose operation was not enqueued, because another operation held its unique key.
         package var overlappedAt: Int64?
-        /// Why a worker has stopped it.
+        /// The reason for which a worker stopped the schedule.
         package var fault: String?
 
         package init() {}
@@ -99,14 +99,15 @@ package struct StoredSchedule: Sendable, Equatable {
     }
 }
 
-/// Schedules of a queue as they were at one moment.
+/// Schedules of a queue at one moment.
 package struct SchedulePage: Sendable, Equatable {
     /// Milliseconds of server time.
     package var time: Int64
     package var schedules: [StoredSchedule]
-    /// There are more.
+    /// Whether more schedules follow.
     package var more: Bool
-    /// Milliseconds until the next instant of any schedule of the queue; 0 = it has come; nil = there is none.
+    /// Milliseconds until the next instant of any schedule of the queue; 0 = it has come; nil = no schedule has a next
+    /// instant.
     package var nextMilliseconds: Int64?
 
     package init(time: Int64, schedules: [StoredSchedule], more: Bool, nextMilliseconds: Int64?) {
@@ -117,7 +118,7 @@ package struct SchedulePage: Sendable, Equatable {
     }
 }
 
-/// What a schedule is to be.
+/// A change of a schedule.
 package struct ScheduleChange: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
         case set(definition: [UInt8])
@@ -127,12 +128,12 @@ package struct ScheduleChange: Sendable, Equatable {
 
     package var id: String
     package var kind: Kind
-    /// The revision that the caller has read; 0 = it is new.
+    /// The revision that the caller read; 0 = the schedule is new.
     package var revision: Int64
-    /// Its next instant; nil = none.
+    /// The next instant; nil = none.
     package var due: Int64?
     package var isPaused: Bool
-    /// One line for the event.
+    /// A line for the event.
     package var detail: String
 
     package init(
@@ -151,7 +152,7 @@ package struct ScheduleChange: Sendable, Equatable {
         self.detail = detail
     }
 
-    /// The change as events name it.
+    /// The verb in the event of the change.
     package var verb: QueueChange.Verb {
         switch kind {
         case .set: .setSchedule
@@ -163,25 +164,25 @@ package struct ScheduleChange: Sendable, Equatable {
 
 package enum ScheduleOutcome: Sendable, Equatable {
     case done(revision: Int64)
-    /// It has another revision by now, or is gone, or is there already.
+    /// The schedule has another revision by now, is gone, or already exists.
     case outdated
     /// The queue has `StoredSchedule.limit` schedules.
     case full
 }
 
-/// An instant of a schedule, and what comes after it.
+/// An instant of a schedule that has come, and the next one.
 package struct ScheduleFiring: Sendable, Equatable {
     package var id: String
     package var instant: Int64
-    /// Of the definition that was read.
+    /// The revision of the definition that the worker read.
     package var revision: Int64
-    /// The next instant; nil = there is none.
+    /// The next instant; nil = none.
     package var next: Int64?
-    /// Instants were missed.
+    /// Whether instants were missed.
     package var hasMissed: Bool
-    /// Why it cannot go on: it stops.
+    /// Why the schedule must stop; nil = it continues.
     package var fault: String?
-    /// What is enqueued; nil = nothing.
+    /// The operation to enqueue; nil = none.
     package var operation: NewOperation?
 
     package init(
@@ -203,11 +204,12 @@ package struct ScheduleFiring: Sendable, Equatable {
     }
 }
 
-/// What became of an instant.
+/// The outcome of firing an instant.
 package struct FiringReply: Sendable, Equatable {
-    /// False if another worker has done it, the schedule has changed, or the instant has not come yet.
+    /// False if another worker has fired the instant, the schedule has changed, or the instant has not come yet.
     package var isDone: Bool
-    /// Milliseconds until the next instant of any schedule of the queue; 0 = it has come; nil = there is none.
+    /// Milliseconds until the next instant of any schedule of the queue; 0 = it has come; nil = no schedule has a next
+    /// instant.
     package var nextMilliseconds: Int64?
 
     package init(isDone: Bool, nextMilliseconds: Int64?) {
@@ -216,10 +218,10 @@ package struct FiringReply: Sendable, Equatable {
     }
 }
 
-/// The schedules of a queue in numbers.
+/// The number of a queue's schedules, and their next instant.
 package struct ScheduleSummary: Sendable, Equatable {
     package var count: Int
-    /// The next instant of any of them; nil = there is none.
+    /// The next instant of any schedule; nil = none.
     package var next: Int64?
 
     package init(count: Int = 0, next: Int64? = nil) {

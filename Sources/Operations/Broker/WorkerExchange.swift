@@ -1,27 +1,30 @@
-/// What goes between a worker and the broker.
+/// The values that a worker and the broker exchange.
 
-/// One process incarnation of a worker. Random, so that a restarted container is never taken for its predecessor.
+/// The id of one process incarnation of a worker. Random, so that a restarted container is never mistaken for its
+/// predecessor.
 public struct WorkerID: Hashable, Sendable, CustomStringConvertible {
     public let description: String
-    /// A new one, unlike any other.
+    /// Makes a new unique id.
     public init() { description = OperationID().description }
     package init(_ text: String) { description = text }
 }
 
 package struct ClaimRequest: Sendable, Equatable {
     package var worker: WorkerID
-    /// The worker's connection epoch: it grows whenever the outcome of a claim is unknown, so that a late one takes nothing.
+    /// The worker's connection epoch. The epoch grows whenever the outcome of a claim is unknown, so that a late claim
+    /// takes nothing.
     package var epoch: Int
-    /// The maximum number of operations to claim, 1 to `Defaults.batch`. One claim returns at most `Defaults.trackedBatch` tracked ones.
+    /// The most operations to claim, 1 to `Defaults.batch`. One claim returns at most `Defaults.trackedBatch` tracked
+    /// ones.
     package var capacity: Int
-    /// Sent with a wait for the queue's wake-up token: refused as `busy` where the worker holds something of the queue; and if it takes nothing,
-    /// the worker does not become the one that watches for what is due.
+    /// Whether the claim comes with a wait for the queue's wake-up token. Such a claim is refused as `busy` if the
+    /// worker holds operations of the queue. A worker that takes nothing then leaves the timer to its current owner.
     package var onlyIfIdle: Bool
-    /// The highest fence that the worker was ever given in this queue, and so a lower bound of those it is given now: where Redis has lost
-    /// its last writes, its counter is behind, and what it handed out anew would be taken for what the worker holds.
+    /// The highest fence that this worker ever got in this queue. New fences are higher: after Redis has lost its last
+    /// writes, its counter could repeat a fence that the worker already holds.
     package var highestFence: Int64
-    /// Names of unhandled operations that the worker knows, at most `Defaults.unhandledNamesClaimed`: the first of these come back to the
-    /// heads of their lanes before anything is taken.
+    /// Names of unhandled operations that the worker knows, at most `Defaults.unhandledNamesClaimed`. The first
+    /// operations of these names return to the heads of their lanes before the claim.
     package var unhandled: [String]
 
     package init(
@@ -41,14 +44,14 @@ package struct ClaimRequest: Sendable, Equatable {
     }
 }
 
-/// One hand-out: this worker owns the operation as long as the fence is in its in-flight hash.
+/// A claimed operation. The worker owns it as long as the fence is in its in-flight hash.
 package struct ClaimedOperation: Sendable, Equatable {
     package var fence: Int64
     package var header: OperationHeader
     package var envelope: [UInt8]
-    /// Why the header cannot be read, and then only its id and flags count; nil = it can.
+    /// Why the header cannot be read; nil = it can. With a fault, only the id and the flags of the header are valid.
     package var fault: String?
-    /// The revision of the standing cancels that it must be compared with before it begins; 0 = there are none.
+    /// The revision of the standing cancels to compare with before the body begins; 0 = no standing cancels.
     package var standing: Int64
 
     package init(
@@ -65,10 +68,10 @@ package struct ClaimedOperation: Sendable, Equatable {
         self.fault = fault
     }
 
-    /// Reads an element. One that is not as it should be does not keep others of the same reply from being run.
+    /// Reads an element. A damaged one does not keep others of the reply from running.
     ///
-    /// - Parameter headByteCount: bytes before the envelope, if there are more than those of the header.
-    /// - Returns: nil if not even an id can be found in it.
+    /// - Parameter headByteCount: the number of bytes before the envelope; nil = those of the header.
+    /// - Returns: nil if the element has no readable id.
     package init?(fence: Int64, element: [UInt8], headByteCount: Int? = nil, standing: Int64 = 0) {
         guard let (header, fault) = OperationHeader.salvage(element) else { return nil }
         self.init(
@@ -87,24 +90,26 @@ package struct ClaimedOperation: Sendable, Equatable {
 package struct Claim: Sendable, Equatable {
     package enum Status: String, Sendable {
         case ok
-        /// A limit of the queue lets no more start now: more is ready when a running one has ended, or at the next instant.
+        /// A limit of the queue allows no start now. Operations can start again when a running one ends, or at the next
+        /// instant.
         case limited
         case paused
-        /// The worker has no valid lease; a heartbeat gives it one.
+        /// The worker has no valid lease; a heartbeat creates or renews it.
         case noLease
-        /// A newer epoch of this worker is known.
+        /// The broker knows a newer epoch of this worker.
         case staleEpoch
-        /// The worker holds something, and the claim was for an idle one.
+        /// The worker holds operations, and the claim was for an idle worker.
         case busy
     }
 
     package var status: Status
     package var operations: [ClaimedOperation]
-    /// More is ready than was taken.
+    /// Whether more operations are ready than were taken.
     package var more: Bool
-    /// More operations of the names that the request has given are unhandled.
+    /// Whether more unhandled operations have a name from the request.
     package var unhandledLeft: Bool
-    /// Milliseconds until the next scheduled or retrying operation is due, as this worker should time it; nil = none.
+    /// Milliseconds after which this worker should claim again, because something is due or a pause ends; nil = it need
+    /// not.
     package var nextDueMilliseconds: Int64?
 
     package init(
@@ -122,11 +127,11 @@ package struct Claim: Sendable, Equatable {
     }
 }
 
-/// How a wait for a queue's wake-up token, with a claim behind it, ended.
+/// The outcome of a wait for a queue's wake-up token that ends with a claim.
 package struct WakeUpAnswer: Sendable, Equatable {
-    /// The token was taken.
+    /// Whether the token was taken.
     package var wasWoken: Bool
-    /// What came of the claim; nil = it was not made.
+    /// The claim; nil = no claim was made.
     package var claim: Claim?
 
     package init(wasWoken: Bool = false, claim: Claim? = nil) {
@@ -135,12 +140,12 @@ package struct WakeUpAnswer: Sendable, Equatable {
     }
 }
 
-/// An operation that ended well.
+/// A run that finished.
 package struct Completion: Sendable, Equatable {
     package var fence: Int64
     package var id: OperationID
     package var tracked: Bool
-    /// JSON; kept for tracked operations only. Empty = none.
+    /// The result as JSON, stored for tracked operations only; empty = no result.
     package var result: [UInt8]
 
     package init(fence: Int64, id: OperationID, tracked: Bool, result: [UInt8] = []) {
@@ -151,11 +156,11 @@ package struct Completion: Sendable, Equatable {
     }
 }
 
-/// What a write under a fence did.
+/// The outcome of a write under a fence.
 package enum SettleOutcome: Sendable, Equatable {
-    /// Done; the operation now is in this state.
+    /// Done; the operation is now in this state.
     case done(OperationState)
-    /// The same write was done before: its first answer was lost.
+    /// The same write was done before, and its first answer was lost.
     case already
     /// The fence is no longer valid; nothing was changed.
     case stale
@@ -164,15 +169,17 @@ package enum SettleOutcome: Sendable, Equatable {
 /// A run that did not finish.
 package struct Failure: Sendable, Equatable {
     package enum Disposition: Sendable, Equatable {
-        /// Try again after this many milliseconds, unless its cancel was requested meanwhile.
+        /// Retry after this many milliseconds, unless a cancel was requested meanwhile.
         case retry(afterMilliseconds: Int64)
         case dead
         case cancelled
-        /// It matches a standing cancel, so its body did not begin: cancelled, with the request of that one.
+        /// The operation matches a standing cancel, so its body did not begin. The operation ends as cancelled, with
+        /// that cancel's request.
         case caught(standing: Int64, Cancellation)
-        /// The body has asked to be run again after this many milliseconds: scheduled, and no attempt is used.
+        /// The body asked to run again after this many milliseconds. The operation is scheduled, and no attempt is
+        /// used.
         case snoozed(milliseconds: Int64, reason: String)
-        /// The body has left its slot to others: the tail of its lane, and no attempt is used.
+        /// The body left its slot to others. The operation goes to the tail of its lane, and no attempt is used.
         case yielded
     }
 
@@ -190,15 +197,15 @@ package struct Failure: Sendable, Equatable {
     }
 }
 
-/// An operation that goes back without having been tried. Neither attempt nor delivery changes.
+/// An operation that is given back without having been tried. Neither attempt nor delivery changes.
 package struct Return: Sendable, Equatable {
     package enum Place: Sendable, Equatable {
-        /// The head of its lane: a drain, or prefetch that was not needed.
+        /// The head of its lane: for a drain, or for a prefetch that was not needed.
         case front
-        /// Scheduled.
+        /// Scheduled after this many milliseconds.
         case later(milliseconds: Int64)
-        /// Set aside until a worker that knows the name claims it, and its start is not counted; scheduled where the queue has operations of
-        /// `Defaults.unhandledNames` other unknown names.
+        /// Set aside until a worker that knows the name claims it; its start is not counted. Scheduled instead if the
+        /// queue already has unhandled operations of `Defaults.unhandledNames` other names.
         case unhandled(name: String, orLaterMilliseconds: Int64)
     }
 
@@ -213,16 +220,16 @@ package struct Return: Sendable, Equatable {
     }
 }
 
-/// What a running operation writes about itself.
+/// A report of a running operation about itself.
 package struct Report: Sendable, Equatable {
     package enum Content: Sendable, Equatable {
         case progress(fraction: Double, message: String)
-        /// One line, at most `Defaults.logLineBytes`.
+        /// A line of at most `Defaults.logLineBytes`.
         case log(line: [UInt8])
         case checkpoint([UInt8])
-        /// The operation has seen that its cancel is requested.
+        /// The operation has noticed its cancel request.
         case cancelAcknowledged
-        /// The body of an operation that a forced cancel has ended does not run any more.
+        /// The body of an operation that a forced cancel ended no longer runs.
         case cancelStopped
     }
 
@@ -237,12 +244,12 @@ package struct Report: Sendable, Equatable {
     }
 }
 
-/// The result of an effect that a tracked operation has once.
+/// The result of an effect that a tracked operation runs once.
 package struct EffectResult: Sendable, Equatable {
     package var fence: Int64
     package var id: OperationID
     package var label: String
-    /// JSON.
+    /// The result as JSON.
     package var result: [UInt8]
 
     package init(fence: Int64, id: OperationID, label: String, result: [UInt8]) {
@@ -253,7 +260,7 @@ package struct EffectResult: Sendable, Equatable {
     }
 }
 
-/// What earlier runs of an operation have stored for later ones.
+/// The values that earlier runs of an operation stored for later ones.
 package struct StoredByRuns: Sendable, Equatable {
     package var checkpoint: [UInt8]?
     /// Results of `once`, by label.
@@ -262,17 +269,17 @@ package struct StoredByRuns: Sendable, Equatable {
     package init() {}
 }
 
-/// A worker's proof of life for one queue.
+/// A worker's heartbeat for one queue.
 package struct Beat: Sendable, Equatable {
     package var worker: WorkerID
     package var epoch: Int
     package var leaseMilliseconds: Int64
     package var intervalMilliseconds: Int64
-    /// Encoded `WorkerInfo`: opaque to Redis.
+    /// Encoded `WorkerInfo`, which Redis does not read.
     package var info: [UInt8]
-    /// The `newestUnhandled` of the last reply that the worker has read.
+    /// The `newestUnhandled` of the last reply that the worker read.
     package var unhandledSeen: Int64
-    /// What it has counted since; nil = nothing.
+    /// The statistics since the last delta; nil = none.
     package var figures: FiguresDelta?
 
     package init(
@@ -297,27 +304,28 @@ package struct Beat: Sendable, Equatable {
 package struct BeatReply: Sendable, Equatable {
     /// Operations in this worker's in-flight hash.
     package var inFlight: Int
-    /// Something could be started now.
+    /// Whether an operation could start now.
     package var startable: Bool
-    /// Another worker's lease has lapsed, or a cancelled batch is to be cleared away: a sweep is due.
+    /// Whether a sweep is due: another lease has lapsed, a cancelled batch must be cleared away, operations have
+    /// expired, or ends must be relayed.
     package var sweepDue: Bool
-    /// Fences of this worker whose cancel is requested.
+    /// The cancel requests for operations of this worker.
     package var cancels: [CancelOrder]
-    /// Everything handed out up to this fence is cancelled.
+    /// Every claim up to this fence is cancelled.
     package var cancelledThroughFence: Int64
-    /// The request that has cancelled it; nil without one.
+    /// The last cancel of the whole queue; nil = none.
     package var queueCancel: Cancellation?
-    /// Grows with each name of which the queue gets its first unhandled operation.
+    /// A number that grows with each name that gets its first unhandled operation in the queue.
     package var newestUnhandled: Int64
-    /// The names of all unhandled operations, if one is new to the worker.
+    /// The names of all unhandled operations, if one of them is new to the worker.
     package var unhandled: [String]
-    /// What operators have set for this worker.
+    /// The settings that operators made for this worker.
     package var settings: WorkerSettings
     /// Milliseconds of server time.
     package var time: Int64
-    /// What the queue's limits leave; nil = it has none.
+    /// The room that the queue's limits leave; nil = the queue has no limits.
     package var room: Room?
-    /// Milliseconds until this worker should look for schedules that are due; nil = it need not.
+    /// Milliseconds until this worker should look for due schedules; nil = it need not.
     package var scheduleMilliseconds: Int64?
 
     package init(
@@ -349,11 +357,11 @@ package struct BeatReply: Sendable, Equatable {
     }
 }
 
-/// What the limits of a queue leave.
+/// The room that the limits of a queue leave.
 package struct Room: Sendable, Equatable {
-    /// How many more of its operations may start.
+    /// How many more operations of the queue may start.
     package var left: Int
-    /// How many a worker may hold that have no slot yet; nil = as many as usual.
+    /// How many operations without a slot a worker may hold; nil = as many as usual.
     package var ahead: Int?
 
     package init(left: Int, ahead: Int? = nil) {
@@ -366,7 +374,7 @@ package struct Room: Sendable, Equatable {
 package struct CancelOrder: Sendable, Equatable {
     package var fence: Int64
     package var cancellation: Cancellation
-    /// Of a forced cancel: the operation, which has ended already.
+    /// The operation that a forced cancel has already ended; nil = the cancel was not forced.
     package var forced: OperationID?
 
     package init(fence: Int64, _ cancellation: Cancellation, forced: OperationID? = nil) {
@@ -377,11 +385,11 @@ package struct CancelOrder: Sendable, Equatable {
 }
 
 package struct Reconciliation: Sendable, Equatable {
-    /// Handed out to this worker, but unknown to it: a claim's reply was lost.
+    /// Operations that this worker claimed without knowing it, because the reply was lost.
     package var found: [ClaimedOperation]
-    /// Known to the worker, but no longer its own.
+    /// Fences that the worker knows, but no longer owns.
     package var lost: [Int64]
-    /// There are more to find: reconcile again.
+    /// Whether more can be found: reconcile again.
     package var more: Bool
 
     package init(found: [ClaimedOperation], lost: [Int64], more: Bool) {
@@ -392,13 +400,13 @@ package struct Reconciliation: Sendable, Equatable {
 }
 
 package struct SweepReply: Sendable, Equatable {
-    /// Operations handed back to their lanes.
+    /// Operations that were recovered into their lanes.
     package var recovered: Int
-    /// Operations that met `Defaults.maxDeliveries`.
+    /// Operations that are dead because they reached `Defaults.maxDeliveries`.
     package var dead: Int
     /// Waiting operations of a cancelled queue that were cleared away.
     package var cleared: Int
-    /// More is left to sweep now.
+    /// Whether more is left to sweep now.
     package var more: Bool
 
     package init(recovered: Int = 0, dead: Int = 0, cleared: Int = 0, more: Bool = false) {
@@ -409,13 +417,13 @@ package struct SweepReply: Sendable, Equatable {
     }
 }
 
-/// What is stored about cancels of what a worker holds.
+/// The stored cancel requests for the operations of a worker.
 package struct RequestedCancels: Sendable, Equatable {
-    /// The operations whose cancel is requested.
+    /// The requests for single operations.
     package var cancels: [CancelOrder]
-    /// Everything handed out up to this fence is cancelled.
+    /// Every claim up to this fence is cancelled.
     package var throughFence: Int64
-    /// The request that has cancelled it; nil without one.
+    /// The last cancel of the whole queue; nil = none.
     package var queueCancel: Cancellation?
 
     package init(cancels: [CancelOrder], throughFence: Int64, queueCancel: Cancellation? = nil) {
@@ -425,25 +433,26 @@ package struct RequestedCancels: Sendable, Equatable {
     }
 }
 
-/// A message to a worker. It only says when to look: the worker reads what is stored before it ends anything, and the next
-/// heartbeat's reply says the same.
+/// A message to a worker. A message is a hint: the worker reads the stored state before it ends anything, and the reply
+/// to the next heartbeat has that state too.
 package enum ControlMessage: Sendable, Equatable {
-    /// Look whether the cancel of this fence is requested.
+    /// Read whether a cancel of this fence is requested.
     case cancel(queue: String, fence: Int64)
-    /// Look up to which fence everything is cancelled.
+    /// Read up to which fence every claim is cancelled.
     case cancelThrough(queue: String)
-    /// Operations of this name are unhandled: a worker that knows it claims them.
+    /// Operations of this name are unhandled: a worker that knows the name claims them.
     case unhandled(queue: String, name: String)
-    /// An operator has set something for this worker: beat now.
+    /// An operator has made a setting for this worker: send a heartbeat now.
     case steered
-    /// A schedule has an earlier instant than before, or the worker that watches for it has left: beat now.
+    /// A schedule has an earlier instant than before, or the worker that watched the schedules has left: send a
+    /// heartbeat now.
     case schedules
-    /// Not all dependents have heard of how something ended: a sweep is due.
+    /// Some dependents are not yet notified of an end: a sweep is due.
     case outbox(queue: String)
-    /// The subscription is new; messages may have been missed: beat now.
+    /// The subscription is new, and messages may have been missed: send a heartbeat now.
     case resubscribed
-    /// The server refuses at least one of the subscriptions: until `accepted`, a cancel may be noticed by a heartbeat only.
+    /// The server refuses at least one subscription. Until `accepted`, a cancel may be noticed only by a heartbeat.
     case refused(OperationsError)
-    /// The server refuses none of them any longer.
+    /// The server no longer refuses any subscription.
     case accepted
 }

@@ -1,22 +1,22 @@
-/// What an operator asks of a worker.
+/// An operator's request to a worker.
 package enum WorkerOrder: Sendable, Equatable {
-    /// Claim nothing more, and go on running.
+    /// Claim no more operations; running ones continue.
     case quiet
     /// Claim again.
     case resume
     /// Drain and end.
     case stop
-    /// Run at most this many operations at the same time, 1 to 10,000.
+    /// Run at most this many operations at once, 1 to 10,000.
     case slots(Int)
 }
 
-/// What operators have set for one incarnation of a worker, as one of its queues stores it.
+/// The settings that operators made for one incarnation of a worker, as one of its queues stores them.
 package struct WorkerSettings: Sendable, Equatable {
     package enum Course: String, Sendable {
         case running, quiet, stop
     }
 
-    /// One setting, and who made it.
+    /// A setting and its author.
     package struct Setting<Value: Sendable & Equatable>: Sendable, Equatable {
         package var value: Value
         /// Milliseconds of server time.
@@ -30,9 +30,9 @@ package struct WorkerSettings: Sendable, Equatable {
         }
     }
 
-    /// What the worker is to do; nil = no operator has said anything.
+    /// Whether the worker runs, is quiet, or stops; nil = no operator has set this.
     package var course: Setting<Course>?
-    /// How many operations the worker may run; nil = as it was started.
+    /// How many operations the worker may run at once; nil = the number with which it was started.
     package var slots: Setting<Int>?
 
     package init(course: Setting<Course>? = nil, slots: Setting<Int>? = nil) {
@@ -42,7 +42,7 @@ package struct WorkerSettings: Sendable, Equatable {
 
     package var isEmpty: Bool { course == nil && slots == nil }
 
-    /// Stores an order.
+    /// Stores a request.
     package mutating func set(_ order: WorkerOrder, at: Int64, by: String) {
         switch order {
         case .quiet: course = Setting(.quiet, at: at, by: by)
@@ -52,7 +52,7 @@ package struct WorkerSettings: Sendable, Equatable {
         }
     }
 
-    /// The newest settings of two queues of one worker.
+    /// Combines the settings of two queues of one worker; the newer ones win.
     package func newest(_ other: WorkerSettings) -> WorkerSettings {
         WorkerSettings(course: Self.newest(course, other.course), slots: Self.newest(slots, other.slots))
     }

@@ -1,15 +1,15 @@
-/// Why a server takes no writes, or none that add data.
+/// Why a server refuses writes, or writes that add data.
 package struct WriteRefusal: Sendable, Equatable {
     package enum Cause: String, Sendable {
         case loading, replica, noReplicas, full, disk, clusterDown
     }
 
-    /// HOST:PORT of a cluster's node; nil = there is one server.
+    /// HOST:PORT of a cluster's node; nil = a single server.
     package var server: String?
     package var cause: Cause
     /// A clause that can follow "Redis takes no writes:".
     package var reason: String
-    /// A command of redis-cli, or what else to do.
+    /// A command of redis-cli, or another advice.
     package var fix: String
 
     package init(server: String?, cause: Cause, reason: String, fix: String) {
@@ -19,10 +19,10 @@ package struct WriteRefusal: Sendable, Equatable {
         self.fix = fix
     }
 
-    /// Whether operations that are there still run and end.
+    /// Whether only new data is refused: stored operations still run and end.
     package var isOfNewDataOnly: Bool { cause == .full }
 
-    /// `Redis takes no writes: …` A cluster's node is named.
+    /// `Redis takes no writes: …`, with the address of a cluster's node.
     package var sentence: String {
         let subject = server.map { "Redis at \($0)" } ?? "Redis"
         return "\(subject) takes no \(isOfNewDataOnly ? "new operations" : "writes"): \(reason)"
@@ -44,7 +44,7 @@ package struct WriteRefusal: Sendable, Equatable {
 // MARK: - What a server says of itself
 
 extension ServerAudit {
-    /// Why this server takes no writes now. Rules: Redis' `processCommand`.
+    /// Why this server refuses writes now, by the rules of Redis' `processCommand`.
     package var writeRefusals: [WriteRefusal] {
         [loadingRefusal, clusterRefusal, replicaRefusal, replicasRefusal, diskRefusal, memoryRefusal].compactMap { $0 }
     }
@@ -80,7 +80,7 @@ extension ServerAudit {
         )
     }
 
-    /// Without the permission for CONFIG, the number asked for is unknown; it is at least one.
+    /// Without the permission for CONFIG, the required number is unknown; it is at least one.
     private var replicasRefusal: WriteRefusal? {
         guard info["role"] != "slave", let good = number("min_slaves_good_slaves") else { return nil }
         let asked = configuration["min-replicas-to-write"].flatMap { Int64($0) } ?? 1
@@ -92,7 +92,7 @@ extension ServerAudit {
         )
     }
 
-    /// Without the permission for CONFIG, it is not known whether a snapshot that failed stops writes.
+    /// Without the permission for CONFIG, a failed snapshot is not reported, because it may not stop writes.
     private var diskRefusal: WriteRefusal? {
         let isBlockedByAppends = info["aof_enabled"] == "1" && info["aof_last_write_status"] == "err"
         let isBlockedBySnapshot =
@@ -107,7 +107,7 @@ extension ServerAudit {
         )
     }
 
-    /// Counts the memory as Redis does when it refuses a command.
+    /// Counts the used memory as Redis does when it refuses a command.
     private var memoryRefusal: WriteRefusal? {
         let policy = configuration["maxmemory-policy"] ?? info["maxmemory_policy"] ?? "noeviction"
         guard let limit = number("maxmemory"), limit > 0, let used = number("used_memory"),

@@ -1,6 +1,6 @@
 /// Reads the fields of one JSON object in order, as keys and the raw bytes of their values.
 ///
-/// It builds no values, because the hot path reads millions of envelopes. The caller decodes the values that it needs.
+/// Builds no values, because the hot path reads millions of envelopes. The caller decodes the values that it uses.
 package struct JSONFields {
     private let bytes: [UInt8]
     private var position = 0
@@ -9,9 +9,9 @@ package struct JSONFields {
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The next field, or nil after the last one.
+    /// Returns the next field, or nil after the last one.
     ///
-    /// - Throws: `.malformed` with the byte's position.
+    /// - Throws: `.malformed` with the position of the faulty byte.
     package mutating func next() throws(OperationsError) -> (key: String, value: ArraySlice<UInt8>)? {
         if ended { return nil }
         skipSpace()

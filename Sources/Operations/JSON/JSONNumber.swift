@@ -1,13 +1,13 @@
-/// A JSON number as its literal text, which is rounded only when it is converted to a Swift number.
+/// A JSON number as its literal text, which is rounded only in a conversion to a Swift number.
 public struct JSONNumber: Sendable, Hashable {
-    /// The number as it is written in JSON.
+    /// The number as written in JSON.
     public let literal: String
 
-    /// The number of an integer.
+    /// Makes the number of an integer.
     /// - Parameter integer: The integer, written exactly.
     public init(_ integer: some FixedWidthInteger) { literal = String(integer) }
 
-    /// The number of a `Double`: the shortest literal that reads back as the same `Double`.
+    /// Makes the number of a `Double`: the shortest literal that reads back as an equal `Double`.
     /// - Parameter double: The number.
     /// - Returns: `nil` for infinity and not-a-number, which JSON cannot write.
     public init?(_ double: Double) {
@@ -16,9 +16,9 @@ public struct JSONNumber: Sendable, Hashable {
         literal = text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
-    /// A number from its literal.
+    /// Makes a number from its literal.
     /// - Parameter literal: Text in JSON's number grammar: no plus sign, no leading zeros, no bare point.
-    /// - Returns: `nil` if the text is no JSON number.
+    /// - Returns: `nil` if the text is not a JSON number.
     public init?(literal: String) {
         var parser = JSONParser(bytes: Array(literal.utf8), limits: JSONLimits())
         guard case .number(let number)? = try? parser.parseDocument(), number.literal == literal else { return nil }
@@ -28,14 +28,14 @@ public struct JSONNumber: Sendable, Hashable {
     /// For the parser, which has checked the grammar.
     init(checkedLiteral: String) { literal = checkedLiteral }
 
-    /// The number as an integer.
+    /// Returns the number as an integer.
     /// - Parameter type: The integer's type.
-    /// - Returns: The integer; `nil` if it does not fit or is written with a fraction or an exponent.
+    /// - Returns: The integer; `nil` if the number does not fit, or is written with a fraction or an exponent.
     public func integer<Integer: FixedWidthInteger>(as type: Integer.Type = Integer.self) -> Integer? {
         Integer(literal)
     }
 
-    /// The number rounded to the nearest `Double`; `nil` if it is too large for one.
+    /// The number rounded to the nearest `Double`; `nil` if the number is too large.
     public var double: Double? {
         guard let value = Double(literal), value.isFinite else { return nil }
         return value

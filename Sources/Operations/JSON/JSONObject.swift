@@ -1,9 +1,9 @@
 /// The members of a JSON object, in order, each key once.
 ///
-/// Keys are told apart by their code points, as JSON does, and not by Swift's canonical equivalence. Looking up is
-/// a search for a few members and a table look-up for many; setting a known key keeps its place.
+/// Keys are compared by their code points, as JSON does, and not by Swift's canonical equivalence. A look-up searches
+/// few members, and uses a table for many. Setting a known key keeps its place.
 public struct JSONObject: Sendable, Hashable {
-    /// One member.
+    /// A member of an object.
     public struct Member: Sendable, Hashable {
         /// The key.
         public let key: String
@@ -13,16 +13,16 @@ public struct JSONObject: Sendable, Hashable {
 
     /// The members in order.
     public private(set) var members: [Member] = []
-    /// Where a key is in `members`; kept from `indexedCount` members on.
+    /// The position of each key in `members`; maintained from `indexedCount` members on.
     private var positions: [ExactKey: Int] = [:]
 
-    /// Below this many members a search is faster than a table, and most objects are smaller.
+    /// With fewer members a search is faster than a table. Most objects are smaller.
     private static let indexedCount = 12
 
-    /// An object without members.
+    /// Makes an object without members.
     public init() {}
 
-    /// Creates an object that keeps the given order. A repeated key keeps its first place and takes its last value.
+    /// Makes an object that keeps the given order. A repeated key keeps its first place and takes its last value.
     /// - Parameter members: Keys and values.
     public init(_ members: some Sequence<(String, JSONValue)>) {
         for (key, value) in members { self[key] = value }
@@ -31,7 +31,7 @@ public struct JSONObject: Sendable, Hashable {
     /// The number of members.
     public var count: Int { members.count }
 
-    /// Whether there are no members.
+    /// Whether the object has no members.
     public var isEmpty: Bool { members.isEmpty }
 
     /// The keys in order.

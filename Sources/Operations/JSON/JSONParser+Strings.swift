@@ -1,5 +1,5 @@
 extension JSONParser {
-    /// Reads a string from its opening to its closing quote. Stretches without escapes are copied whole.
+    /// Reads a string from its opening to its closing quote. Stretches without escapes are copied as a whole.
     mutating func parseString() throws(JSONSyntaxError) -> String {
         position += 1
         var text = ""
@@ -18,7 +18,7 @@ extension JSONParser {
         throw error(.invalidUnicode, at: firstInvalid(in: start..<position), expected: "UTF-8")
     }
 
-    /// The position of the first byte that is not part of a character; found again, slowly, for the message.
+    /// Returns the position of the first byte that is not part of a character; searched again, slowly, for the message.
     private func firstInvalid(in range: Range<Int>) -> Int {
         var decoder = UTF8()
         var iterator = bytes[range].makeIterator()

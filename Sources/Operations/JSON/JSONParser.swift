@@ -1,6 +1,6 @@
-/// What a JSON text may be. Every text that comes from outside is read within limits.
+/// The limits for reading a JSON text. Every text from outside is read within limits.
 public struct JSONLimits: Sendable, Hashable {
-    /// What to do with an object that has a key twice.
+    /// The handling of an object that has a key twice.
     public enum DuplicateKeys: Sendable, Hashable {
         /// Refuse the text.
         case refuse
@@ -12,14 +12,14 @@ public struct JSONLimits: Sendable, Hashable {
     public var maximumBytes: Int
     /// How deeply arrays and objects may be nested.
     public var maximumDepth: Int
-    /// What to do with an object that has a key twice.
+    /// How to handle an object that has a key twice.
     public var duplicateKeys: DuplicateKeys
 
-    /// Limits for a text.
+    /// Makes limits for a text.
     /// - Parameters:
     ///   - maximumBytes: The greatest length in bytes; 1 MiB by default.
     ///   - maximumDepth: How deeply arrays and objects may be nested; 64 by default.
-    ///   - duplicateKeys: What to do with an object that has a key twice; refused by default.
+    ///   - duplicateKeys: How to handle an object that has a key twice; refused by default.
     public init(maximumBytes: Int = 1 << 20, maximumDepth: Int = 64, duplicateKeys: DuplicateKeys = .refuse) {
         self.maximumBytes = maximumBytes
         self.maximumDepth = maximumDepth
@@ -28,10 +28,10 @@ public struct JSONLimits: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// Reads one JSON text (RFC 8259, nothing beyond: no comments, no trailing commas, no byte order mark).
+    /// Reads one JSON text by RFC 8259, without extensions: no comments, no trailing commas, no byte order mark.
     /// - Parameters:
-    ///   - text: The text; white space around the value is allowed, anything else is not.
-    ///   - limits: What the text may be.
+    ///   - text: The text; only white space is allowed around the value.
+    ///   - limits: The limits for the text.
     /// - Throws: `JSONSyntaxError` with the position of the first mistake.
     public init(parsing text: String, limits: JSONLimits = JSONLimits()) throws(JSONSyntaxError) {
         try self.init(parsing: text.utf8, limits: limits)
@@ -39,8 +39,8 @@ extension JSONValue {
 
     /// Reads one JSON text from its bytes, which must be UTF-8.
     /// - Parameters:
-    ///   - bytes: The text; white space around the value is allowed, anything else is not.
-    ///   - limits: What the text may be.
+    ///   - bytes: The text; only white space is allowed around the value.
+    ///   - limits: The limits for the text.
     /// - Throws: `JSONSyntaxError` with the position of the first mistake.
     public init(parsing bytes: some Collection<UInt8>, limits: JSONLimits = JSONLimits()) throws(JSONSyntaxError) {
         guard bytes.count <= limits.maximumBytes else {
@@ -57,7 +57,7 @@ extension JSONValue {
     }
 }
 
-/// A recursive descent over the bytes; the depth limit bounds the recursion.
+/// A recursive descent over the bytes. The depth limit bounds the recursion.
 struct JSONParser {
     let bytes: [UInt8]
     let limits: JSONLimits

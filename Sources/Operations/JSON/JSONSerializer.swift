@@ -1,20 +1,20 @@
 extension JSONValue {
-    /// The value as JSON text on one line, without spaces.
+    /// Returns the value as JSON text on one line, without spaces.
     ///
-    /// Printable everywhere: besides what JSON demands, control characters (C0, DEL, C1), bidirectional controls
-    /// and line separators are written as `\u` escapes, so no value can reach a terminal raw. Reading the text
-    /// back gives an equal value.
+    /// The text is printable everywhere: control characters (C0, DEL, C1), bidirectional controls and line separators
+    /// are written as `\u` escapes, in addition to JSON's own escapes. So no value can reach a terminal raw. Reading
+    /// the text back gives an equal value.
     public func serialized() -> String { String(decoding: serializedBytes(), as: UTF8.self) }
 
-    /// The value as UTF-8 bytes of JSON on one line, as ``serialized()`` writes it.
+    /// Returns the value as UTF-8 bytes of JSON on one line, as ``serialized()`` writes it.
     public func serializedBytes() -> [UInt8] {
         var serializer = JSONSerializer(indentation: nil)
         serializer.write(self, depth: 0)
         return serializer.bytes
     }
 
-    /// The value as JSON text for people: one member or element a line, indented by two spaces, without a newline
-    /// at the end. Escapes as in ``serialized()``.
+    /// Returns the value as JSON text for people: one member or element a line, indented by two spaces, without a
+    /// newline at the end. The escapes are those of ``serialized()``.
     public func prettySerialized() -> String {
         var serializer = JSONSerializer(indentation: 2)
         serializer.write(self, depth: 0)
@@ -29,7 +29,7 @@ extension JSONValue: CustomStringConvertible {
 
 /// Writes values as bytes.
 struct JSONSerializer {
-    /// Spaces per level; `nil` for everything on one line.
+    /// The number of spaces per level; `nil` = all on one line.
     let indentation: Int?
     private(set) var bytes: [UInt8] = []
 

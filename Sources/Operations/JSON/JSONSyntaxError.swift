@@ -1,8 +1,8 @@
-/// Why a text is not acceptable JSON, and where.
+/// The reason for which a text is not acceptable JSON, and the position.
 public struct JSONSyntaxError: Error, Sendable, Hashable {
-    /// The kind of mistake; closed, so it can label a metric.
+    /// The kind of mistake. The list is closed, so a code can label a metric.
     public enum Code: String, Sendable, Hashable, CaseIterable {
-        /// Something else stands where JSON's grammar wants something.
+        /// JSON's grammar does not allow the text at this position.
         case unexpected
         /// The text ends too early.
         case endOfInput
@@ -10,7 +10,7 @@ public struct JSONSyntaxError: Error, Sendable, Hashable {
         case tooLong
         /// Arrays and objects are nested more deeply than the limit.
         case tooDeep
-        /// An object has the same key twice.
+        /// An object has a key twice.
         case duplicateKey
         /// The text is not UTF-8, or an escape names half a surrogate pair.
         case invalidUnicode
@@ -24,9 +24,9 @@ public struct JSONSyntaxError: Error, Sendable, Hashable {
     public let column: Int
     /// The position in bytes, from 0.
     public let offset: Int
-    /// What was found, safe to print.
+    /// The text at the position, safe to print.
     public let found: String
-    /// What would have been right.
+    /// The text that would have been right.
     public let expected: String
 }
 
@@ -36,7 +36,7 @@ extension JSONSyntaxError: CustomStringConvertible {
 }
 
 extension JSONSyntaxError {
-    /// An error at a byte position; line and column are counted only now, since most texts have no error.
+    /// Makes an error at a byte position. Line and column are counted only here, since most texts have no error.
     init(_ code: Code, in bytes: [UInt8], at offset: Int, found: String? = nil, expected: String) {
         let before = bytes[..<min(offset, bytes.count)]
         let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
@@ -58,6 +58,6 @@ extension JSONSyntaxError {
 }
 
 extension String {
-    /// The text with zeros in front up to a length.
+    /// Returns the text with zeros in front up to a length.
     func zeroPadded(to length: Int) -> String { String(repeating: "0", count: max(0, length - utf8.count)) + self }
 }

@@ -1,11 +1,11 @@
 import Foundation
 
 extension JSONValue {
-    /// The JSON of an encodable value, members sorted by key.
+    /// Makes the JSON of an encodable value, with members sorted by key.
     /// - Parameters:
     ///   - value: The value.
-    ///   - limits: What its JSON may be.
-    /// - Throws: What encoding throws (`EncodingError`), or `JSONSyntaxError` beyond the limits.
+    ///   - limits: The limits for its JSON.
+    /// - Throws: The error of the encoding (`EncodingError`), or `JSONSyntaxError` if the JSON exceeds the limits.
     public init(encoding value: some Encodable, limits: JSONLimits = JSONLimits()) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,8 +1,7 @@
-/// A JSON value (RFC 8259) that loses nothing on the way through: object members keep their order, and numbers
-/// keep the literal they were written with, so integers are exact to 64 bits and far beyond.
+/// A JSON value (RFC 8259) that keeps all information: object members keep their order, and numbers keep their literal.
 ///
-/// Two values are equal when they would be written alike: same members in the same order, same number literals
-/// (`1` and `1.0` differ), strings compared as Swift compares them.
+/// So integers are exact to 64 bits and far beyond. Two values are equal if they have the same members in the same
+/// order and the same number literals (`1` and `1.0` differ). Strings are compared as Swift compares them.
 public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
@@ -17,24 +16,25 @@ public enum JSONValue: Sendable, Hashable {
     /// An object, its members in order.
     case object(JSONObject)
 
-    /// An integer as a JSON number.
+    /// Makes a JSON number from an integer.
     /// - Parameter integer: The integer; every fixed-width integer is written exactly.
     /// - Returns: The number.
     public static func number(_ integer: some FixedWidthInteger) -> JSONValue { .number(JSONNumber(integer)) }
 
-    /// A string, or `null` for `nil`.
+    /// Makes a string, or `null` for `nil`.
     /// - Parameter text: The string.
     public init(_ text: String?) { self = text.map(JSONValue.string) ?? .null }
 
-    /// An integer, or `null` for `nil`.
+    /// Makes an integer, or `null` for `nil`.
     /// - Parameter integer: The integer.
     public init(_ integer: (some FixedWidthInteger)?) { self = integer.map { .number(JSONNumber($0)) } ?? .null }
 
-    /// A floating-point number, or `null` for `nil` and for what JSON cannot write (not a number, infinity).
+    /// Makes a floating-point number, or `null` for `nil` and for numbers that JSON cannot write (not a number,
+    /// infinity).
     /// - Parameter double: The number.
     public init(_ double: Double?) { self = double.flatMap(JSONNumber.init).map(JSONValue.number) ?? .null }
 
-    /// A truth value, or `null` for `nil`.
+    /// Makes a truth value, or `null` for `nil`.
     /// - Parameter flag: The truth value.
     public init(_ flag: Bool?) { self = flag.map(JSONValue.bool) ?? .null }
 }
@@ -43,28 +43,28 @@ extension JSONValue {
     /// Whether this is `null`.
     public var isNull: Bool { self == .null }
 
-    /// The truth value, if this is one.
+    /// The truth value, or `nil` for another kind of value.
     public var boolValue: Bool? { if case .bool(let flag) = self { flag } else { nil } }
 
-    /// The number, if this is one.
+    /// The number, or `nil` for another kind of value.
     public var numberValue: JSONNumber? { if case .number(let number) = self { number } else { nil } }
 
-    /// The string, if this is one.
+    /// The string, or `nil` for another kind of value.
     public var stringValue: String? { if case .string(let text) = self { text } else { nil } }
 
-    /// The elements, if this is an array.
+    /// The elements of an array, or `nil` for another kind of value.
     public var arrayValue: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
-    /// The members, if this is an object.
+    /// The members of an object, or `nil` for another kind of value.
     public var objectValue: JSONObject? { if case .object(let members) = self { members } else { nil } }
 
-    /// The integer, if this is a number written as an integer that fits `Int` (64 bits).
+    /// The integer, if this is a number that is written as an integer and fits `Int` (64 bits).
     public var intValue: Int? { numberValue?.integer() }
 
     /// The number rounded to the nearest `Double`, if this is a number of finite size.
     public var doubleValue: Double? { numberValue?.double }
 
-    /// What kind of value this is, for messages: `an object`, `a string`, `null`.
+    /// The kind of value, for messages: `an object`, `a string`, `null`.
     public var kind: String {
         switch self {
         case .null: "null"
@@ -76,22 +76,22 @@ extension JSONValue {
         }
     }
 
-    /// The member of an object.
+    /// The value of an object's member.
     /// - Parameter key: The member's key.
-    /// - Returns: Its value; `nil` if there is none or this is no object.
+    /// - Returns: The value; `nil` if no member has this key, or this is not an object.
     public subscript(key: String) -> JSONValue? { objectValue?[key] }
 
-    /// The element of an array.
+    /// An element of an array.
     /// - Parameter index: The position, from 0.
-    /// - Returns: The element; `nil` if there is none or this is no array.
+    /// - Returns: The element; `nil` beyond the end, or if this is not an array.
     public subscript(index: Int) -> JSONValue? {
         guard let elements = arrayValue, elements.indices.contains(index) else { return nil }
         return elements[index]
     }
 
-    /// The value reached by a path of keys; in an array a key is a position.
+    /// Returns the value at a path of keys; in an array a key is a position.
     /// - Parameter path: The keys, outermost first.
-    /// - Returns: The value; `nil` if the path leads nowhere, the value itself for an empty path.
+    /// - Returns: The value; `nil` if nothing is at the path. An empty path returns the value itself.
     public func value(at path: some Sequence<some StringProtocol>) -> JSONValue? {
         var current: JSONValue? = self
         for key in path {
@@ -113,6 +113,6 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     public init(floatLiteral value: Double) { self = JSONValue(value) }
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-    /// An object with its members in the order written; of equal keys the last value counts.
+    /// Makes an object with its members in the order written. If keys are equal, the last value counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(JSONObject(elements)) }
 }

@@ -1,9 +1,10 @@
-/// A JSON object whose text is plain: printable ASCII without escapes, and few keys in each object. Most are.
+/// A JSON object whose text is plain: printable ASCII without escapes, and few keys in each object. Most objects are
+/// plain.
 ///
-/// It is checked as `JSONValue(parsing:)` checks it, and written as `JSONValue.serializedBytes` writes it, without building a value: a
-/// fraction of the time where only a few members are looked at.
+/// A plain object is checked as `JSONValue(parsing:)` checks it, and written as `JSONValue.serializedBytes` writes it,
+/// but no value is built. If the caller reads only a few members, this takes a fraction of the time.
 package struct PlainJSON {
-    /// A member of the object: where its key, without quotes, and its value are in `bytes`.
+    /// A member of the object: the places of its key, without quotes, and of its value in `bytes`.
     package struct Member {
         package let key: Range<Int>
         package let value: Range<Int>
@@ -16,7 +17,8 @@ package struct PlainJSON {
     /// - Parameters:
     ///   - text: one JSON object, with white space around it.
     ///   - maximumDepth: how deeply arrays and objects may be nested.
-    /// - Returns: nil if the text is not plain, or no such object: `JSONValue(parsing:)` reads it, or says what is wrong with it.
+    /// - Returns: nil if the text is not plain, or not such an object. Then `JSONValue(parsing:)` reads the text, or
+    ///   reports the mistake.
     package init?(_ text: ArraySlice<UInt8>, maximumDepth: Int) {
         var members: [Member]?
         bytes = Array(unsafeUninitializedCapacity: text.count) { output, count in
@@ -33,13 +35,13 @@ package struct PlainJSON {
     package func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 }
 
-/// Copies a text without its white space. Every function ends early, with false or nil, at what is not plain JSON.
+/// Copies a text without its white space. Every function ends early, with false or nil, if the text is not plain JSON.
 private struct PlainScanner {
-    /// Keys are compared one by one, so an object with more of them is left to the parser.
+    /// The most keys of an object. Keys are compared one by one, so larger objects are left to the parser.
     private static let mostKeys = 16
 
     private let text: UnsafeBufferPointer<UInt8>
-    /// At least as long as the text.
+    /// The buffer for the copy, at least as long as the text.
     private let output: UnsafeMutableBufferPointer<UInt8>
     private let maximumDepth: Int
     private var position = 0

@@ -1,6 +1,8 @@
 extension Unicode.Scalar {
-    /// Whether a terminal or a reader may be misled by this code point: control characters (C0, DEL, C1), which
-    /// start escape sequences; bidirectional controls, which reorder what is shown; line and paragraph separators.
+    /// Whether this code point may mislead a terminal or a reader.
+    ///
+    /// True for control characters (C0, DEL, C1), which start escape sequences; for bidirectional controls, which
+    /// reorder the displayed text; and for line and paragraph separators.
     package var isTerminalHazard: Bool {
         switch value {
         case 0x00...0x1F, 0x7F...0x9F: true

@@ -8,7 +8,7 @@ package struct CivilDay: Hashable, Sendable {
 
     /// - Parameter number: days since 1970-01-01.
     package init(_ number: Int) {
-        // Years begin in March here, so that the leap day is a year's last.
+        // Count years from March, so that the leap day is the last day of a year.
         let shifted = number + 719_468
         let era = shifted.floored(by: 146_097)
         let dayOfEra = shifted - era * 146_097
@@ -20,7 +20,7 @@ package struct CivilDay: Hashable, Sendable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// - Returns: nil if there is no such day.
+    /// - Returns: nil if the calendar has no such day.
     package init?(year: Int, month: Int, day: Int) {
         let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
         guard (1...12).contains(month), day >= 1, day <= Self.mostDays(month: month), month != 2 || day < 29 || isLeap
@@ -43,7 +43,7 @@ package struct CivilDay: Hashable, Sendable {
         month == 12 ? CivilDay(firstOf: 1, year: year + 1) : CivilDay(firstOf: month + 1, year: year)
     }
 
-    /// The most days that a month has in any year.
+    /// The largest number of days that a month has in any year.
     package static func mostDays(month: Int) -> Int {
         switch month {
         case 2: 29
@@ -60,7 +60,7 @@ extension BinaryInteger {
         return remainder < 0 ? quotient - 1 : quotient
     }
 
-    /// What `floored(by:)` leaves: from 0, below the divisor.
+    /// The remainder of `floored(by:)`: from 0 to below the divisor.
     package func flooredRemainder(by divisor: Self) -> Self {
         let remainder = self % divisor
         return remainder < 0 ? remainder + divisor : remainder

@@ -1,5 +1,5 @@
-/// Every default and limit of the product, in one place. `Scripts/includes/base/limits.lua` holds those that scripts need;
-/// a test compares the two.
+/// Every default and limit of the product, in one place. `Scripts/includes/base/limits.lua` holds those that scripts
+/// need; a test compares the two.
 public enum Defaults {
     /// The namespace if none is given.
     public static let namespace = "sluice"
@@ -11,40 +11,41 @@ public enum Defaults {
     public static let lease: Duration = .seconds(15)
     /// Heartbeats per lease.
     public static let beatsPerLease = 3
-    /// How often an attempt is delivered before the operation is dead as lost.
+    /// How often an attempt is delivered before the operation is dead because its workers were lost.
     public static let maxDeliveries = 3
-    /// Bodies go on for so long when their worker's lease has ended because Redis does not answer.
+    /// How long bodies continue after the lease of their worker has lapsed because Redis does not answer.
     public static let outageGrace: Duration = .seconds(600)
     /// How many of the latest lost workers a queue remembers.
     public static let lostWorkersKept = 1000
-    /// For how long a queue remembers a lost worker.
+    /// How long a queue remembers a lost worker.
     public static let lostWorkersAge: Duration = .seconds(86_400)
-    /// How many operation names of a queue have figures of their own in an hour or a day; what further names do is counted together.
+    /// How many operation names of a queue have statistics of their own in an hour or a day. All further names are
+    /// counted together.
     public static let figureNames = 75
 
     // Attempts
-    /// How often an operation may run unless the type or the producer sets a number.
+    /// How often an operation may run, unless the type or the producer sets a number.
     public static let attempts = 5
     /// The largest number of attempts.
     public static let maxAttempts = 999
-    /// Pause after the first failed attempt; it doubles with each further one.
+    /// The pause after the first failed attempt; it doubles with each further one.
     public static let backoffBase: Duration = .seconds(2)
     /// The longest pause, before jitter.
     public static let backoffCeiling: Duration = .seconds(3600)
     /// The largest jitter, as a part of the pause.
     public static let backoffJitter = 0.5
-    /// The pause, ± half of it, before an operation with an unknown name is claimed again. Used only if the queue has unhandled operations
-    /// of `unhandledNames` other names.
+    /// The pause before an operation with an unknown name is claimed again, plus or minus half of it. Used only if the
+    /// queue has unhandled operations of `unhandledNames` other names.
     public static let unknownNameDelay: Duration = .seconds(30)
     /// The largest number of different names among a queue's unhandled operations.
     public static let unhandledNames = 1000
     /// How many of these names a worker sends with one claim.
     package static let unhandledNamesClaimed = 50
 
-    /// For how long a program snoozes that ends with exit code 75 and says nothing else.
+    /// How long an operation snoozes if its program ends with exit code 75 and sets no pause.
     public static let programSnooze: Duration = .seconds(30)
 
-    /// After so much time in a run, `iterate` leaves its slot to operations that wait.
+    /// The time in a run after which `iterate` leaves its slot to operations that wait.
     public static let slice: Duration = .seconds(300)
 
     // Running
@@ -58,54 +59,54 @@ public enum Defaults {
     public static let externalRunTimeout: Duration = .seconds(3600)
 
     // Sizes, in bytes
-    /// Most bytes of an operation's header and envelope.
+    /// The most bytes of an operation's header and envelope.
     public static let operationBytes = 1 << 20
     /// Larger operations cause a warning: store the data elsewhere and pass its address.
     public static let operationWarningBytes = 64 << 10
-    /// Most bytes of a result.
+    /// The most bytes of a result.
     public static let resultBytes = 1 << 20
-    /// Most bytes of a checkpoint.
+    /// The most bytes of a checkpoint.
     public static let checkpointBytes = 64 << 10
-    /// Most bytes of the reason of a snooze; what is longer is cut.
+    /// The most bytes of a snooze's reason; a longer one is cut.
     public static let snoozeReasonBytes = 500
-    /// Most labels of `once` in an operation.
+    /// The most labels of `once` in an operation.
     public static let onceLabels = 64
-    /// Most bytes of an operation's labels and results of `once`.
+    /// The most bytes of an operation's labels and results of `once` together.
     public static let onceBytes = 64 << 10
-    /// Most bytes of an error's message; what is longer is cut.
+    /// The most bytes of an error's message; a longer one is cut.
     public static let errorBytes = 4 << 10
     /// How many of its latest errors an operation keeps.
     public static let errorsKept = 10
-    /// Most tags of an operation.
+    /// The most tags of an operation.
     public static let tags = 16
-    /// Most bytes of a tag.
+    /// The most bytes of a tag.
     public static let tagBytes = 64
-    /// Most headers of an operation.
+    /// The most headers of an operation.
     public static let headers = 32
-    /// Most bytes of a header's value.
+    /// The most bytes of a header's value.
     public static let headerBytes = 1 << 10
-    /// Most bytes of an operation's headers, names and values together.
+    /// The most bytes of an operation's headers, names and values together.
     public static let headersBytes = 4 << 10
-    /// Most lines of an operation's log; the latest are kept.
+    /// The most lines of an operation's log; the latest are kept.
     public static let logLines = 1000
-    /// Most bytes of an operation's log.
+    /// The most bytes of an operation's log.
     public static let logBytes = 256 << 10
-    /// Most bytes of one line of a log.
+    /// The most bytes of one line of a log.
     public static let logLineBytes = 4 << 10
     /// How deep arrays and objects of arguments may be nested.
     public static let jsonDepth = 64
 
     // Intervals and batches
-    /// Least time between two writes of an operation's progress.
+    /// The least time between two writes of an operation's progress.
     public static let reportInterval: Duration = .milliseconds(250)
-    /// Most operations in one script call.
+    /// The most operations in one script call.
     public static let batch = 500
-    /// Most tracked operations that one script call claims or ends. They cost several times as much as untracked ones, and a call should
-    /// take Redis less than 5 ms.
+    /// The most tracked operations that one script call claims or ends. A tracked operation costs several times as much
+    /// as an untracked one, and a call should take Redis less than 5 ms.
     public static let trackedBatch = 100
 
     // Retention: age in milliseconds and number of operations per queue
-    /// How long and how many ended operations are kept in each queue, by state.
+    /// How long, and how many, ended operations are kept in each queue, by state.
     public static let retention: [OperationState: (ageMilliseconds: Int64, count: Int)] = [
         .finished: (3_600_000, 100_000),
         .cancelled: (86_400_000, 10_000),

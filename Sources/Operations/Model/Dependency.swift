@@ -1,34 +1,34 @@
-/// An operation that another one waits for, and what becomes of that one if it does not finish.
+/// An operation that another one waits for, and the policy if it does not finish.
 public struct Dependency: Sendable, Hashable {
     /// The operation to wait for.
     public var id: OperationID
-    /// The queue that it is in; nil = that of the operation that waits.
+    /// The queue of the operation to wait for; nil = the queue of the operation that waits.
     public var queue: String?
-    /// What becomes of the one that waits if this one ends as dead, cancelled or expired.
+    /// The policy for the operation that waits if this one ends as dead, cancelled or expired.
     public var policy: DependencyFailurePolicy
 
-    /// Makes a dependency of an id.
+    /// Makes a dependency on an operation id.
     ///
     /// - Parameters:
     ///   - id: the operation to wait for.
-    ///   - queue: the queue that it is in; nil = that of the operation that waits.
-    ///   - policy: what becomes of the one that waits if this one ends as dead, cancelled or expired.
+    ///   - queue: the queue of that operation; nil = the queue of the operation that waits.
+    ///   - policy: the policy for the operation that waits if this one ends as dead, cancelled or expired.
     public init(_ id: OperationID, queue: String? = nil, onFailure policy: DependencyFailurePolicy = .cancel) {
         (self.id, self.queue, self.policy) = (id, queue, policy)
     }
 }
 
-/// What an operation can wait for: an operation that was enqueued, as it is or with a policy.
+/// A value that an operation can wait for: an enqueued operation, with or without a policy.
 public protocol DependencyConvertible: Sendable {
     /// The operation to wait for, and the policy.
     var dependency: Dependency { get }
 }
 
 extension DependencyConvertible {
-    /// The same with another policy.
+    /// Returns this dependency with another policy.
     ///
-    /// - Parameter policy: what becomes of the operation that waits if this one ends as dead, cancelled or expired.
-    /// - Returns: what to pass to `EnqueueOptions.after`.
+    /// - Parameter policy: the policy for the operation that waits if this one ends as dead, cancelled or expired.
+    /// - Returns: a dependency to pass to `EnqueueOptions.after`.
     public func onFailure(_ policy: DependencyFailurePolicy) -> Dependency {
         var dependency = dependency
         dependency.policy = policy
@@ -42,6 +42,6 @@ extension Dependency: DependencyConvertible {
 }
 
 extension OperationID: DependencyConvertible {
-    /// The operation of this id in the queue of the one that waits, with the policy `cancel`.
+    /// The operation with this id, in the queue of the operation that waits, with the policy `cancel`.
     public var dependency: Dependency { Dependency(self) }
 }

@@ -1,10 +1,10 @@
-/// What an enqueue waits for, beyond the answer that Redis has the operation.
+/// The confirmation that an enqueue waits for, beyond the answer that Redis has the operation.
 public enum Durability: Sendable, Hashable, CustomStringConvertible {
-    /// No more: Redis has it in memory.
+    /// No further confirmation: Redis has the operation in memory.
     case none
-    /// This many replicas have it as well.
+    /// The operation is also on this many replicas.
     case replicas(Int)
-    /// It is on disk in the append-only file. Needs Redis 7.2 with `appendonly yes`.
+    /// The operation is on disk in the append-only file. Requires Redis 7.2 with `appendonly yes`.
     case disk
 
     /// Reads `none`, `wait:N` (1 to 100 replicas) or `aof`.
@@ -36,14 +36,14 @@ public enum Durability: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A broker that can confirm the durability of what it has written.
+/// A broker that can confirm the durability of its writes.
 package protocol DurableBroker: Sendable {
-    /// Writes and then waits until the durability is reached. Checks before the write that the server supports it.
+    /// Writes, then waits until the durability is reached. Checks before the write that the server supports it.
     ///
-    /// - Returns: what `body` returned, and whether the durability was confirmed in time. No error after `body` is thrown, because the
-    ///   write is stored.
-    /// - Throws: what `body` throws; before `body` runs, `OperationsError` with `.invalidOption` if the server does not support the
-    ///   durability, `.denied`, or `.unavailable`.
+    /// - Returns: the result of `body`, and whether the durability was confirmed in time. After `body` no error is
+    ///   thrown, because the write is stored.
+    /// - Throws: the error of `body`; before `body` runs, `OperationsError` with `.invalidOption` if the server does
+    ///   not support the durability, `.denied`, or `.unavailable`.
     func confirming<Result>(
         _ durability: Durability,
         queue: String,

@@ -2,8 +2,8 @@ import Foundation
 
 /// The limits for times and durations from outside: flags, batch lines, settings and the Swift API.
 ///
-/// A duration is at most 100 years, and a start at most 100 years away. Within these limits no sum of times overflows, and each instant
-/// fits its stored field.
+/// A duration is at most 100 years, and a start is at most 100 years away. Within these limits no sum of times
+/// overflows, and each instant fits its stored field.
 package enum TimeLimit {
     /// `Defaults.longestDuration`.
     package static let milliseconds = Defaults.longestDuration.wholeMilliseconds
@@ -14,7 +14,7 @@ package enum TimeLimit {
         case moreThanZero
     }
 
-    /// Checks a duration. Nil means no limit and is always allowed.
+    /// Checks a duration. Nil means no limit, and is always allowed.
     ///
     /// - Parameters:
     ///   - duration: the duration to check.
@@ -51,7 +51,7 @@ package enum TimeLimit {
 }
 
 extension Defaults {
-    /// The longest accepted duration, and the farthest start: 100 years of 365 days.
+    /// The longest accepted duration, and the largest delay until a start: 100 years of 365 days.
     public static let longestDuration: Duration = .seconds(100 * 365 * 86_400)
 }
 

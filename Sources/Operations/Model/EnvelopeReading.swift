@@ -1,4 +1,4 @@
-/// The keys and the redaction with which operations are shown.
+/// The keys and the redaction with which operations are displayed.
 package struct PayloadView: Sendable {
     /// Decrypts arguments; nil = no keys.
     package var seal: (any EnvelopeSeal)?
@@ -10,13 +10,13 @@ package struct PayloadView: Sendable {
     }
 }
 
-/// An envelope to show, decrypted as far as this process has the keys.
+/// An envelope to display, decrypted as far as this process has the keys.
 package struct EnvelopeReading: Sendable {
-    /// The envelope. Its arguments are clear text only if `encryptionKey` is nil.
+    /// The envelope. The arguments are clear text only if `encryptionKey` is nil.
     package let envelope: OperationEnvelope
-    /// Why a worker with these keys refuses the operation; nil = it does not, or there are no keys.
+    /// Why a worker with these keys refuses the operation; nil = it accepts the operation, or this process has no keys.
     package let failure: SealFailure?
-    /// A sentence about the signature; nil = it has none.
+    /// A phrase about the signature; nil = the envelope has no signature.
     package let signature: String?
 
     package init(_ bytes: [UInt8], id: OperationID, queue: String, view: PayloadView = PayloadView()) {
@@ -36,7 +36,7 @@ package struct EnvelopeReading: Sendable {
         signature = envelope.signingKey.map { "by the key \(OperationsError.quoted($0)), \(state)" }
     }
 
-    /// What to show in place of arguments that cannot be decrypted; nil = they can be read.
+    /// The text to show in place of encrypted arguments; nil = the arguments are clear text.
     package var hiddenArguments: String? {
         envelope.encryptionKey.map { "encrypted with the key \(OperationsError.quoted($0))" }
     }

@@ -1,6 +1,6 @@
 /// Signs operations, and encrypts their arguments so that Redis and its other users cannot read them.
 ///
-/// It adds the optional fields `sig` and `enc` to an envelope: see `docs/wire-format.md`.
+/// A seal adds the optional fields `sig` and `enc` to an envelope: see `docs/wire-format.md`.
 package protocol EnvelopeSeal: Sendable {
     /// Encrypts and signs with the keys that this process has.
     ///
@@ -8,21 +8,21 @@ package protocol EnvelopeSeal: Sendable {
     /// - Throws: `.tooLarge` if the sealed envelope exceeds the limit.
     func seal(_ envelope: [UInt8], id: OperationID, queue: String) throws(OperationsError) -> [UInt8]
 
-    /// Verifies stored bytes, then decrypts them. Nothing else is read before the verification.
+    /// Verifies stored bytes, then decrypts them. No content is used before the verification.
     ///
-    /// - Throws: `SealFailure` if the bytes cannot be trusted or decrypted, `.malformed` if they are no envelope.
+    /// - Throws: `SealFailure` if the bytes cannot be trusted or decrypted, `.malformed` if they are not an envelope.
     func open(_ envelope: [UInt8], id: OperationID, queue: String) throws -> OperationEnvelope
 
-    /// The key with which a digest of arguments is made, so that it tells nothing to who does not have the keys; nil = arguments are not
+    /// The key for a digest of arguments, so that the digest reveals nothing without the keys; nil = arguments are not
     /// encrypted.
     ///
-    /// - Parameter purpose: another one has another key.
+    /// - Parameter purpose: each purpose has a key of its own.
     func digestKey(for purpose: String) -> [UInt8]?
 
     /// Encrypts the arguments in a schedule's definition, and signs the definition for this schedule.
     ///
     /// - Parameter definition: a JSON object with the field `operation`.
-    /// - Throws: `.malformed` if it is none.
+    /// - Throws: `.malformed` if the definition is not such an object.
     func sealSchedule(_ definition: [UInt8], id: String, queue: String) throws(OperationsError) -> [UInt8]
 
     /// Verifies a stored definition, then decrypts it.
@@ -31,17 +31,17 @@ package protocol EnvelopeSeal: Sendable {
     func openSchedule(_ definition: [UInt8], id: String, queue: String) throws -> [UInt8]
 }
 
-/// Why an operation is in quarantine: it was not run, and will not run unless an operator retries it.
+/// Why an operation is in quarantine: it did not run, and runs only if an operator retries it.
 package struct SealFailure: Error, Sendable, Equatable, CustomStringConvertible {
     /// A closed list; the raw value is the type of the stored error.
     package enum Code: String, Sendable, CaseIterable {
-        /// It has no signature, but this process requires one.
+        /// The operation has no signature, but this process requires one.
         case unsigned
-        /// Its signature does not match its content.
+        /// The signature does not match the content.
         case badSignature = "signature"
-        /// It was signed or encrypted with an unknown key.
+        /// The operation was signed or encrypted with an unknown key.
         case unknownKey = "key"
-        /// Its arguments cannot be decrypted with the key that they name.
+        /// The arguments cannot be decrypted with the key that they name.
         case undecryptable = "decryption"
     }
 
@@ -60,7 +60,7 @@ package struct SealFailure: Error, Sendable, Equatable, CustomStringConvertible 
 extension OperationEnvelope {
     /// Reads stored bytes with the given keys.
     ///
-    /// - Parameter seal: the keys; nil = none: signatures are not verified, and encrypted arguments cannot be read.
+    /// - Parameter seal: the keys; nil = no keys: signatures are not verified, and encrypted arguments cannot be read.
     /// - Throws: as `EnvelopeSeal.open`.
     package init(_ bytes: [UInt8], id: OperationID, queue: String, seal: (any EnvelopeSeal)?) throws {
         if let seal {

@@ -1,4 +1,4 @@
-/// The rule for headers: how many an operation may have, which names and which values.
+/// The limits of headers: how many an operation may have, which names and which values.
 enum HeaderRule {
     /// - Throws: `.invalidOption` with the header, what is wrong with it and what is allowed.
     static func check(_ headers: [String: String]) throws(OperationsError) {

@@ -1,11 +1,12 @@
 /// The rule for names of namespaces, queues, operation types and workers: `^[A-Za-z0-9._-]{1,128}$`.
 ///
-/// Names become parts of Redis keys and channels, so characters with a meaning there (`{ } : * ? [ ]`, control bytes) are not allowed.
+/// Names become parts of Redis keys and channels, so characters with a meaning there (`{ } : * ? [ ]`, control bytes)
+/// are not allowed.
 public enum NameRule {
-    /// What to do about a name that is not allowed.
+    /// The fix to suggest for a name that is not allowed.
     static let expected = "use 1 to 128 letters, digits, '.', '_' or '-'"
 
-    /// True if the text may be used as a name.
+    /// Returns whether the text may be used as a name.
     public static func allows(_ name: String) -> Bool {
         let bytes = name.utf8
         return (1...128).contains(bytes.count) && bytes.allSatisfy(isAllowed)
@@ -15,8 +16,8 @@ public enum NameRule {
     ///
     /// - Parameters:
     ///   - name: the text to check.
-    ///   - role: what it names, for the message: "queue", "namespace", "operation name".
-    /// - Throws: `OperationsError` with code `.invalidName`.
+    ///   - role: the kind of name, for the message: "queue", "namespace", "operation name".
+    /// - Throws: `OperationsError` with `.invalidName`.
     @discardableResult
     public static func check(_ name: String, role: String) throws(OperationsError) -> String {
         guard allows(name) else {

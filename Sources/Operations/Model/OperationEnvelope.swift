@@ -1,28 +1,28 @@
 import Foundation
 
-/// Name, arguments and options of an operation as one JSON object, written by the producer and never read by Redis.
+/// Name, arguments and options of an operation as one JSON object. A producer writes it, and Redis never reads it.
 ///
 /// Only options that the producer has set are written. Unknown fields stay in the stored bytes.
 public struct OperationEnvelope: Sendable, Equatable {
-    /// The registered type that runs it.
+    /// The registered name of the type that runs the operation.
     public var name: String
-    /// Its arguments: one JSON value as UTF-8, usually an object.
+    /// The arguments: one JSON value as UTF-8, usually an object.
     public var arguments: [UInt8]
-    /// Words to find it by, at most 16 of 1 to 64 bytes.
+    /// Words to find the operation by: at most 16, of 1 to 64 bytes.
     public var tags: [String]
-    /// Texts that the body gets besides its arguments, at most 32; see `EnqueueOptions.headers(_:)`.
+    /// Texts that the body gets in addition to the arguments, at most 32; see `EnqueueOptions.headers(_:)`.
     public var headers: [String: String]
-    /// Attempts and pauses, as far as the producer sets them. The type decides the rest.
+    /// Attempts and pauses, if the producer sets them. The type decides the rest.
     public var retry: RetryOverrides
-    /// Longest time that one attempt may run; nil = the type's own limit.
+    /// The longest time that one attempt may run; nil = the type's own limit.
     public var runTimeout: Duration?
     /// The operation that this one repeats.
     public var rerunOf: OperationID?
-    /// The schedule that has enqueued it.
+    /// The schedule that enqueued this operation.
     package var schedule: String?
     /// The id of the key with which `arguments` are encrypted; nil = they are clear text.
     package var encryptionKey: String?
-    /// The id of the key that the signature names. The signature may be wrong all the same.
+    /// The id of the key that the signature names. The signature may still be wrong.
     package private(set) var signingKey: String?
 
     /// Makes an envelope to enqueue. The enqueue checks its name and limits.
@@ -46,7 +46,7 @@ public struct OperationEnvelope: Sendable, Equatable {
 }
 
 extension OperationEnvelope {
-    /// The number of attempts as far as it is known without the type: the producer's, or the default.
+    /// The number of attempts without knowledge of the type: the producer's, or the default.
     package var maxAttempts: Int { retry.attempts ?? Defaults.attempts }
 }
 
@@ -112,11 +112,11 @@ extension OperationEnvelope {
 }
 
 extension OperationEnvelope {
-    /// An upper bound for everything but name and arguments: 16 tags of 64 bytes, each byte an escape of six, 4 KiB of headers, each byte an
-    /// escape of two, and some numbers.
+    /// An upper bound for all bytes except name and arguments: 16 tags of 64 bytes (each byte escaped as six), 4 KiB of
+    /// headers (each byte escaped as two) and some numbers.
     private static let mostBesidesArguments = 16 << 10
 
-    /// The number of stored bytes, exact near the limit. Far from it, nothing is encoded just to be counted.
+    /// The number of stored bytes, exact near the limit. Far below the limit an estimate avoids the encoding.
     private var byteCountNearLimit: Int {
         let size = arguments.count + name.utf8.count
         return size + Self.mostBesidesArguments <= Defaults.operationBytes ? size : encoded().count
@@ -128,7 +128,7 @@ extension OperationEnvelope {
 extension OperationEnvelope {
     /// Reads stored bytes without looking into the arguments.
     ///
-    /// - Throws: `.malformed` if they are no JSON object with a name.
+    /// - Throws: `.malformed` if the bytes are not a JSON object with a name.
     package init(_ bytes: [UInt8]) throws(OperationsError) {
         var fields = JSONFields(bytes)
         var name: String?
@@ -162,7 +162,7 @@ extension OperationEnvelope {
         return try? JSONDecoder().decode(String.self, from: Data(json))
     }
 
-    /// Milliseconds, at most 100 years of them.
+    /// Milliseconds, limited to 100 years.
     private static func duration(_ json: ArraySlice<UInt8>) -> Duration? {
         integer(json).map { Duration.milliseconds($0).limited }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An error as it is stored with an operation: its type, message and run.
+/// An error as stored with an operation: its type, message and run.
 public struct OperationFailure: Sendable, Codable, Equatable {
     /// The error's type, a word to group by: `HTTPError`, `exit`, `timeout`, `lost`.
     public var type: String
@@ -8,14 +8,14 @@ public struct OperationFailure: Sendable, Codable, Equatable {
     public var message: String
     /// The attempt that failed, from 1.
     public var attempt: Int
-    /// 1, plus the number of workers that were lost while they held that attempt.
+    /// 1, plus the number of workers that were lost while they held this attempt.
     public var delivery: Int
     /// Facts for programs, for example `exitCode`.
     public var details: [String: Int]?
-    /// What followed; nil if the attempt was cancelled, or if an earlier version wrote this.
+    /// The decision after the failed attempt; nil if the attempt was cancelled, or if an earlier version wrote this.
     public var verdict: Verdict?
 
-    /// What followed a failed attempt, and why.
+    /// The decision after a failed attempt, and its reason.
     public struct Verdict: RawRepresentable, Sendable, Hashable, Codable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -24,13 +24,13 @@ public struct OperationFailure: Sendable, Codable, Equatable {
         public static let retry = Verdict(rawValue: "retry")
         /// Dead: all attempts are used up.
         public static let exhausted = Verdict(rawValue: "exhausted")
-        /// Dead: the error or the type's retry policy says that another attempt is pointless.
+        /// Dead: the error or the type's retry policy excludes another attempt.
         public static let final = Verdict(rawValue: "final")
-        /// Cancelled: the type's retry policy says that the work is no longer wanted.
+        /// Cancelled: the type's retry policy no longer wants the work.
         public static let discarded = Verdict(rawValue: "discarded")
     }
 
-    /// Makes an error to store. A message that is too long is cut.
+    /// Makes an error to store. A message over 4 KiB is cut.
     public init(
         type: String,
         message: String,
@@ -55,11 +55,11 @@ public struct OperationFailure: Sendable, Codable, Equatable {
     }
 }
 
-/// An error that decides itself whether another attempt follows.
+/// An error that decides whether another attempt follows.
 public protocol OperationFailing: Error {
     /// A word to group by.
     var failureType: String { get }
-    /// False = another attempt is pointless: the operation is dead at once.
+    /// Whether another attempt may succeed. False = the operation is dead at once.
     var isRetryable: Bool { get }
     /// Facts for programs.
     var failureDetails: [String: Int]? { get }
@@ -85,7 +85,7 @@ extension FailedAttempt {
 }
 
 extension OperationFailure {
-    /// Type and message on one line, without repeating one of them; untrusted text.
+    /// Type and message on one line, or the only one that is not empty. The text is untrusted.
     package var sentence: String {
         if message.isEmpty { return type }
         return type.isEmpty ? message : "\(type): \(message)"

@@ -1,4 +1,5 @@
-/// The first 64 bytes of each element and record: ASCII at fixed offsets, so that a script uses `string.sub` and never parses.
+/// The first 64 bytes of each element and record: ASCII at fixed offsets, so that a script uses `string.sub` and never
+/// parses.
 ///
 /// | bytes (from 0) | field | written as |
 /// |---|---|---|
@@ -14,13 +15,13 @@
 /// | 38–63 | id | ULID |
 package struct OperationHeader: Sendable, Equatable {
     package static let byteCount = 64
-    /// The number of bytes before the sequence. They are equal for operations with equal options.
+    /// The number of bytes before the sequence. Operations with equal options have equal fronts.
     package static let frontByteCount = 27
     package static let version = UInt8(ascii: "1")
     private static let idOffset = byteCount - OperationID.characterCount
 
     package var tracked: Bool
-    /// Something links it to others: a unique key, a limit key, or a dependency on either side.
+    /// Whether the operation has links to others: a unique key, a limit key, or a dependency on either side.
     package var linked: Bool
     package var hasLimitKey: Bool
     package var priority: OperationPriority
@@ -30,7 +31,7 @@ package struct OperationHeader: Sendable, Equatable {
     package var delivery: Int
     /// Milliseconds: server time in a stored header, a delay in one that is being sent.
     package var readyAt: Int64
-    /// Milliseconds as `readyAt`; 0 = never.
+    /// Milliseconds, counted like `readyAt`; 0 = never.
     package var expiresAt: Int64
     package var sequence: Int64
     package var id: OperationID
@@ -63,7 +64,8 @@ package struct OperationHeader: Sendable, Equatable {
 
     /// Reads the header at the beginning of an element or a record.
     ///
-    /// - Throws: `.malformed` if it is too short, of another version, or has a character that its field does not allow.
+    /// - Throws: `.malformed` if the bytes are too few, have another version, or have a character that their field does
+    ///   not allow.
     package init(_ bytes: [UInt8]) throws(OperationsError) {
         guard bytes.count >= Self.byteCount else { throw Self.malformed("only \(bytes.count) bytes") }
         var reader = FieldReader(bytes[...])
@@ -89,9 +91,9 @@ package struct OperationHeader: Sendable, Equatable {
         )
     }
 
-    /// Reads what it can of a damaged header. The id and the flags have the same place in each version.
+    /// Reads as much as possible of a damaged header. The id and the flags have the same place in each version.
     ///
-    /// - Returns: the header, and what is wrong with it; nil without an id.
+    /// - Returns: the header, and the fault that was found; nil without an id.
     package static func salvage(_ bytes: [UInt8]) -> (header: OperationHeader, fault: String?)? {
         do {
             return (try OperationHeader(bytes), nil)
@@ -125,7 +127,8 @@ package struct OperationHeader: Sendable, Equatable {
     }
 }
 
-/// Reads fixed-width fields in order. Not generic, because other modules call it for each operation and could not specialize it.
+/// Reads fixed-width fields in order. Not generic, because other modules call it for each operation and could not
+/// specialize it.
 package struct FieldReader {
     private let bytes: ArraySlice<UInt8>
     private var index: Int

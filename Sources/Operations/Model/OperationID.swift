@@ -1,6 +1,6 @@
 import Foundation
 
-/// The name of one operation: a ULID, 26 characters of Crockford base 32 that sort by time of creation.
+/// The id of one operation: a ULID, 26 characters of Crockford base 32 that sort by time of creation.
 ///
 /// Source of the format: https://github.com/ulid/spec (48 bits of milliseconds, 80 bits of randomness).
 public struct OperationID: Hashable, Sendable, Comparable {
@@ -14,12 +14,12 @@ public struct OperationID: Hashable, Sendable, Comparable {
 
     /// Makes a new id from the wall clock and 80 random bits.
     ///
-    /// Further ids of the same millisecond, or of a clock that was set back, count upwards, so that the ids of one process sort by the
-    /// order of creation. No due time or lease is derived from an id.
+    /// Further ids of one millisecond, or after the clock was set back, count upwards. So the ids of one process sort
+    /// by the order of creation. No due time or lease is derived from an id.
     public init() {
         self = Self.newest.withLock { newest in
             let milliseconds = UInt64(max(0, Date().timeIntervalSince1970 * 1000))
-            // After a clock was set back, new ids still sort after the existing ones.
+            // If the clock was set back, new ids still sort after the existing ones.
             if milliseconds <= newest.milliseconds, let next = newest.successor {
                 newest = next
             } else {
@@ -36,7 +36,7 @@ public struct OperationID: Hashable, Sendable, Comparable {
     /// The last id that `init()` made in this process.
     private static let newest = Guarded(OperationID(high: 0, low: 0))
 
-    /// Milliseconds since 1970 at which a new id was made.
+    /// The time in milliseconds since 1970 at which a new id was made.
     package var milliseconds: UInt64 { high >> 16 }
 
     /// The next id of the same millisecond; nil after the last.
@@ -57,10 +57,10 @@ public struct OperationID: Hashable, Sendable, Comparable {
         self.init(high: milliseconds << 16 | UInt64(salt), low: low)
     }
 
-    /// Maps any string to an id, always to the same one, as `--id KEY` does.
+    /// Maps a text to an id, always to the same one, as `--id KEY` does.
     ///
-    /// A string that already is an id maps to itself. Everything else is hashed with 128-bit FNV-1a, which spreads well
-    /// but is no secret: a producer that chooses keys can make equal ids.
+    /// A text that already is an id maps to itself. Any other text is hashed with 128-bit FNV-1a, which spreads well
+    /// but is not secret: a producer that chooses keys can make equal ids.
     ///
     /// - Parameter key: any text.
     public init(key: String) {
@@ -76,7 +76,7 @@ public struct OperationID: Hashable, Sendable, Comparable {
         self.init(high: UInt64(truncatingIfNeeded: hash >> 64), low: UInt64(truncatingIfNeeded: hash))
     }
 
-    /// The id of something that happens at a time, always the same of the same time and key.
+    /// Makes the id of something that happens at a time; equal times and keys give equal ids.
     package init(milliseconds: UInt64, key: String) {
         let hash = OperationID(key: key)
         self.init(milliseconds: milliseconds, salt: UInt16(truncatingIfNeeded: hash.high), low: hash.low)

@@ -1,12 +1,12 @@
-/// How urgently an operation wants a slot, in Foundation's five steps.
+/// How urgent an operation is, in Foundation's five steps.
 public enum OperationPriority: String, Sendable, Codable, CaseIterable, Comparable {
-    /// Work that can wait longest.
+    /// Work that can wait the longest.
     case veryLow
     /// Work that can wait.
     case low
     /// The default.
     case normal
-    /// Work that a user waits for.
+    /// Work for which a user waits.
     case high
     /// Work that must start first.
     case veryHigh

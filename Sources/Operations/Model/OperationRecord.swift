@@ -1,4 +1,5 @@
-/// A tracked operation as Redis stores it: the header, a fixed-width mutable tail, and the envelope, which only an edit changes.
+/// A tracked operation as Redis stores it: the header, a fixed-width mutable tail, and the envelope, which only an edit
+/// changes.
 ///
 /// | bytes (from 0) | field | written as |
 /// |---|---|---|
@@ -66,6 +67,6 @@ package struct OperationRecord: Sendable, Equatable {
         state == .executing || state == .finished ? header.failedAttempts + 1 : header.failedAttempts
     }
 
-    /// When it is or was due; 0 if it was ready at once.
+    /// The time at which the operation is or was due; 0 if it was ready at once.
     package var dueAt: Int64 { header.readyAt > enqueuedAt ? header.readyAt : 0 }
 }

@@ -1,25 +1,25 @@
 /// The state of an operation. The raw values are the words in JSON, tables and documentation.
 public enum OperationState: String, Sendable, Codable, CaseIterable {
-    /// Waits for its time.
+    /// Waiting for its start time.
     case scheduled
-    /// Waits for other operations.
+    /// Waiting for other operations.
     case blocked
-    /// Waits for a free slot.
+    /// Waiting for a free slot.
     case ready
-    /// Runs in a worker.
+    /// Running in a worker.
     case executing
-    /// Failed, and waits for its next attempt.
+    /// Failed, and waiting for its next attempt.
     case retrying
     /// Ended with a result. Terminal.
     case finished
-    /// Ended with an error, attempts used up; an operator may retry it. Terminal.
+    /// Ended with an error, and no attempt follows; an operator may retry it. Terminal.
     case dead
     /// Ended by a cancel. Terminal.
     case cancelled
-    /// Was not started in time. Terminal.
+    /// Not started in time. Terminal.
     case expired
 
-    /// True for the four states that only an operator's retry changes.
+    /// Whether the operation has ended. Only an operator's retry changes one of these four states.
     public var isTerminal: Bool {
         switch self {
         case .finished, .dead, .cancelled, .expired: true
@@ -27,7 +27,7 @@ public enum OperationState: String, Sendable, Codable, CaseIterable {
         }
     }
 
-    /// True for states from which the operation can still be started.
+    /// Whether the operation can still start.
     public var isWaiting: Bool { !isTerminal && self != .executing }
 
     /// The letter of the state in a record's head and in event messages.

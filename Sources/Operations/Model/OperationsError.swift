@@ -1,6 +1,6 @@
 /// An error of an operation or a queue, apart from the transport.
 public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// A closed list, safe as a metric label.
+    /// A kind of error. The list is closed, so a code is safe as a metric label.
     public enum Code: String, Sendable, CaseIterable {
         /// A queue, namespace or operation name breaks `NameRule`.
         case invalidName
@@ -10,7 +10,7 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
         case tooLarge
         /// Bytes that should be an element, a record or JSON are not.
         case malformed
-        /// There is no such operation.
+        /// No such operation is stored.
         case notFound
         /// The operation's state does not allow the call, or the broker does not accept such an operation.
         case refused
@@ -22,7 +22,7 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
         case expired
         /// The caller no longer owns the operation.
         case leaseLost
-        /// A wait or a time limit ended before the operation.
+        /// A wait or a time limit ended before the operation did.
         case timedOut
         /// No reply came, so it is unknown whether the call took effect.
         case outcomeUnknown
@@ -30,10 +30,10 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
         case unavailable
         /// The broker refused the user, the password or a permission.
         case denied
-        /// TLS with the broker failed: its certificate is for another host, has expired or is signed by an unknown authority, or the broker
-        /// does not use TLS.
+        /// TLS with the broker failed. The broker's certificate is for another host, has expired, or has an unknown
+        /// issuer, or the broker does not use TLS.
         case untrusted
-        /// The namespace has another protocol than this program speaks, so nothing in it can be read or written.
+        /// The namespace has another protocol than this program, so no call can read or write it.
         case incompatible
         /// The broker has no memory for more operations. Stored operations can still run, end and be cancelled.
         case full
@@ -45,10 +45,10 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
     public let code: Code
     /// One sentence: what happened, where, and what to do.
     public let message: String
-    /// The operation concerned, if there is one.
+    /// The affected operation, if the error concerns one.
     public let id: OperationID?
 
-    /// An error with its code, one sentence, and the operation concerned.
+    /// Makes an error.
     public init(_ code: Code, _ message: String, id: OperationID? = nil) {
         self.code = code
         self.message = message
@@ -57,7 +57,8 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
 
     public var description: String { message }
 
-    /// Quotes untrusted text for a message: at most 64 characters, control characters as escapes, passwords in URLs hidden.
+    /// Quotes untrusted text for a message: at most 64 characters, control characters escaped, passwords in URLs
+    /// hidden.
     package static func quoted(_ text: String) -> String {
         let text = URLPasswords.masked(text)
         let shown = text.count > 64 ? text.prefix(63) + "…" : text[...]

@@ -1,10 +1,10 @@
-/// The parts of arguments and results that are hidden when they are printed. They are stored unchanged.
+/// The parts of arguments and results to hide when they are printed. The stored values stay unchanged.
 package struct Redaction: Sendable, Equatable {
     /// The text in place of a hidden value.
     package static let mark = JSONValue.string("***")
-    /// Each begins with `args` or `result`; `*` stands for any key or index.
+    /// The paths to hide. Each begins with `args` or `result`; `*` stands for any key or index.
     package let paths: [[String]]
-    /// Hides arguments and results as a whole.
+    /// Whether to hide arguments and results as a whole.
     package var hidesAll: Bool
 
     /// Hides nothing.
@@ -42,7 +42,8 @@ package struct Redaction: Sendable, Equatable {
         }
     }
 
-    /// Applies the redaction to stored bytes. Bytes that cannot be parsed are hidden as a whole if a path could be in them.
+    /// Applies the redaction to stored bytes. Bytes that cannot be parsed are hidden as a whole if a path could match
+    /// in them.
     package func applied(to bytes: [UInt8], _ root: Root) -> [UInt8] {
         guard hidesAll || paths.contains(where: { $0[0] == root.rawValue }), !bytes.isEmpty else { return bytes }
         let limits = JSONLimits(maximumBytes: 4 << 20, maximumDepth: 512, duplicateKeys: .lastWins)

@@ -1,13 +1,13 @@
-/// When a failed attempt is followed by another one.
+/// The number of attempts, and the pauses between them.
 public struct RetryPolicy: Sendable, Equatable {
     /// How often the operation may run before it is dead, 1 to 999.
     public var attempts: Int
-    /// Pause after the first failed attempt; it doubles with each further one.
+    /// The pause after the first failed attempt; it doubles with each further one.
     public var base: Duration
     /// The longest pause, before jitter.
     public var ceiling: Duration
 
-    /// Makes a policy with defaults for what is not given.
+    /// Makes a policy; parameters that are left out have defaults.
     public init(
         attempts: Int = Defaults.attempts,
         base: Duration = Defaults.backoffBase,
@@ -21,14 +21,16 @@ public struct RetryPolicy: Sendable, Equatable {
     /// One attempt only.
     public static let never = RetryPolicy(attempts: 1)
 
-    /// The pause after a failed attempt: `min(ceiling, base · 2^(attempt−1))` plus a random part of up to half of it, so that operations
-    /// that failed together are not retried together.
+    /// Returns the pause after a failed attempt: `min(ceiling, base · 2^(attempt−1))`, plus a random part of up to half
+    /// of it.
+    ///
+    /// The random part prevents that operations that failed together are retried together.
     ///
     /// - Parameters:
     ///   - attempt: the attempt that failed, from 1.
-    ///   - chance: a number from 0 to 1.
+    ///   - chance: a number from 0 to 1 that sets the random part.
     public func delay(afterAttempt attempt: Int, chance: Double = .random(in: 0...1)) -> Duration {
-        // Step by step: the numbers come from outside, and a large one must not overflow.
+        // Double step by step: `attempt` comes from outside, and a large one must not overflow.
         let longest = min(max(ceiling, .zero), Defaults.longestDuration)
         var pause = min(max(base, .zero), longest)
         for _ in 0..<min(max(attempt - 1, 0), 40) { pause = min(pause * 2, longest) }
@@ -36,23 +38,23 @@ public struct RetryPolicy: Sendable, Equatable {
     }
 }
 
-/// A producer's attempts and pauses. Nil = those of the operation's type, in the worker that runs it.
+/// A producer's attempts and pauses. Nil = the value of the operation's type, in the worker that runs it.
 public struct RetryOverrides: Sendable, Equatable {
     /// How often the operation may run before it is dead, 1 to 999.
     public var attempts: Int?
-    /// Pause after the first failed attempt.
+    /// The pause after the first failed attempt.
     public var base: Duration?
-    /// The longest pause, before the part that chance adds.
+    /// The longest pause, before the random part.
     public var ceiling: Duration?
 
-    /// Makes overrides. The operation's type decides what is not given.
+    /// Makes overrides. The operation's type decides values that are left out.
     public init(attempts: Int? = nil, base: Duration? = nil, ceiling: Duration? = nil) {
         self.attempts = attempts
         self.base = base
         self.ceiling = ceiling
     }
 
-    /// Makes overrides of the values in which a policy differs from the defaults.
+    /// Makes overrides from the values in which a policy differs from the defaults.
     public init(_ policy: RetryPolicy) {
         let defaults = RetryPolicy()
         attempts = policy.attempts == defaults.attempts ? nil : policy.attempts

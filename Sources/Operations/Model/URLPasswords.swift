@@ -1,6 +1,6 @@
-/// Hides passwords of URLs in text that is shown: `postgres://app:secret@db/main` becomes `postgres://app:***@db/main`.
+/// Hides passwords of URLs in displayed text: `postgres://app:secret@db/main` becomes `postgres://app:***@db/main`.
 ///
-/// The user of an http URL without a password is often a token, so it is hidden as well.
+/// The user of an HTTP URL without a password is often a token, so it is hidden too.
 package enum URLPasswords {
     private static let mark = Array("***".utf8)
     private static let separator = Array("://".utf8)
@@ -30,7 +30,8 @@ package enum URLPasswords {
         }
     }
 
-    /// Hides passwords in stored JSON. JSON without passwords stays unchanged, byte by byte. Other bytes are treated as text.
+    /// Hides passwords in stored JSON. JSON without passwords stays unchanged, byte by byte. Other bytes are treated as
+    /// text.
     package static func masked(json bytes: [UInt8]) -> [UInt8] {
         // A backslash may hide an @ or a slash: "\u0040".
         guard bytes.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "\\") }) else { return bytes }
@@ -58,7 +59,7 @@ package enum URLPasswords {
         byte <= 0x20 || byte == 0x7f || Array("\"<>`".utf8).contains(byte)
     }
 
-    /// The part before the @; empty without one.
+    /// Returns the part before the @; empty if the address has no @.
     private static func userinfo(_ address: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let authority = address.prefix { !Array("/?#".utf8).contains($0) }
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) { return authority[..<at] }

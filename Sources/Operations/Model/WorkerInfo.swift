@@ -1,16 +1,16 @@
 import Foundation
 
-/// What a worker sends about itself with each heartbeat. It is only shown; no decision depends on it.
+/// The data that a worker sends about itself with each heartbeat. For display only; no decision depends on it.
 package struct WorkerInfo: Sendable, Codable, Equatable {
     package var host: String
     package var pid: Int
     package var name: String
     package var slots: Int
     package var busy: Int
-    /// The first of its queues, at most `queuesNamed`. This is sent with the heartbeat of each queue, so its size must not grow with the
-    /// number of queues. The leases show all of them.
+    /// The first of the worker's queues, at most `queuesNamed`. Each queue's heartbeat carries this list, so its size
+    /// must not grow with the number of queues. The leases show all queues.
     package var queues: [String]
-    /// Operation names that it handles.
+    /// The operation names that the worker handles.
     package var handles: [String]
     package var version: String
     /// Milliseconds since 1970 by the worker's clock.
@@ -19,15 +19,17 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
     /// Failed attempts, including those that were retried.
     package var failed: Int64
     package var cancelled: Int64
-    /// Operations that it could not read.
+    /// Operations that the worker could not read.
     package var malformed: Int64
     /// `running`, `quiet` or `draining`.
     package var phase: String
     /// Resident memory in bytes.
     package var residentBytes: Int64
-    /// Bodies that did not end after a cancel and still run, although their operation was settled. Nil from an earlier version.
+    /// Bodies that still run after their operation was settled, because they did not end after a cancel. Nil from an
+    /// earlier version.
     package var stuck: Int?
-    /// Milliseconds since 1970 by the worker's clock, when it said this. Nil from an earlier version.
+    /// The time at which the worker sent this, in milliseconds since 1970 by the worker's clock. Nil from an earlier
+    /// version.
     package var clock: Int64?
 
     package init(

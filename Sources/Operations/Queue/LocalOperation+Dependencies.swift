@@ -1,14 +1,14 @@
 extension LocalOperation {
-    /// Edges are added one at a time in the whole process, so that the search for cycles sees all edges.
+    /// Serializes additions of dependencies in the whole process, so that the search for cycles sees all of them.
     private static let editing = Guarded(())
 
-    /// Makes this operation wait for another one, which may be in another queue or in none.
+    /// Makes this operation wait for another one, which may be in another queue or in no queue.
     ///
     /// - Parameters:
-    ///   - dependency: the operation that must end first. Adding it again changes the policy.
+    ///   - dependency: the operation that must end first. A second call with it changes the policy.
     ///   - onFailure: what happens to this operation if the dependency ends as dead, cancelled or expired.
-    /// - Throws: `OperationsError` with `.refused` if this operation has started or ended, or if the dependency waits for this operation,
-    ///   directly or indirectly. The message names the path. Then nothing is changed.
+    /// - Throws: `OperationsError` with `.refused` if this operation has started or ended, or if the dependency waits
+    ///   for this operation, directly or indirectly. The message names the path. After an error nothing is changed.
     public func addDependency(_ dependency: LocalOperation, onFailure: DependencyFailurePolicy = .cancel) throws {
         let (edge, end) = try Self.editing.withLock { _ -> (DependencyEdge, OperationState?) in
             try DependencyPath.refuseCycle(from: self, to: dependency)
@@ -21,9 +21,10 @@ extension LocalOperation {
         if let end { dependencyEnded(edge, as: end) }
     }
 
-    /// Removes a dependency. If it was the last one, this operation becomes ready. Does nothing for an operation that is no dependency.
+    /// Removes a dependency. If it was the last one, this operation becomes ready. Ignores an operation that is not a
+    /// dependency.
     ///
-    /// - Parameter dependency: the operation to wait for no longer.
+    /// - Parameter dependency: the dependency to remove.
     public func removeDependency(_ dependency: LocalOperation) {
         let edge = decide { scheduler, _ -> DependencyEdge? in
             guard let edge = openEdge(to: dependency) else { return nil }
@@ -40,8 +41,9 @@ extension LocalOperation {
         }
     }
 
-    /// The operations that it still waits for. Ended ones are not among them, except a failed one with the policy `hold`, and one whose end is
-    /// being processed.
+    /// The operations that this one still waits for.
+    ///
+    /// Ended operations are left out, except a failed one with the policy `hold`, and one whose end is being processed.
     public var dependencies: [LocalOperation] { locked { _ in openDependencies } }
 
     var openDependencies: [LocalOperation] {
@@ -74,9 +76,9 @@ extension LocalOperation {
         return try answer.get()
     }
 
-    /// Adds an edge on the side of the dependency.
+    /// Adds a dependent on the side of the dependency.
     ///
-    /// - Returns: the terminal state of a dependency that has ended; nil otherwise.
+    /// - Returns: the terminal state if the dependency has ended; else nil.
     private func append(_ dependent: Dependent?) -> OperationState? {
         locked { _ in
             if guardedState.isTerminal { return guardedState }
@@ -87,7 +89,7 @@ extension LocalOperation {
 }
 
 extension LocalOperation {
-    /// Adds an operation to a queue while no edges are edited, unless it could never start there.
+    /// Adds an operation to a queue while no dependencies are edited, unless the operation could never start there.
     func enter(_ core: QueueCore, asBarrier: Bool) throws(OperationsError) {
         guard locked({ _ in links != nil }) else { return try move(to: core, asBarrier: asBarrier) }
         let answer = Self.editing.withLock { _ -> Result<Void, OperationsError> in
@@ -103,7 +105,7 @@ extension LocalOperation {
 
     private func move(to core: QueueCore, asBarrier: Bool) throws(OperationsError) {
         let answer = locked { scheduler -> Result<Bool, OperationsError> in
-            // To add a cancelled operation is no error: the queue would not have run it either.
+            // A cancelled operation is accepted: the queue would not have run it either.
             if guardedState == .cancelled { return .success(false) }
             guard attempt == 0, !isQueued else {
                 return .failure(

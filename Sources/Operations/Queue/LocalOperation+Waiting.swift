@@ -1,7 +1,8 @@
 import Synchronization
 
 extension LocalOperation {
-    /// Waits for the end without blocking a thread. If the operation ends during the wait, its hooks run before this returns.
+    /// Waits for the end without blocking a thread. If the operation ends during the wait, its hooks run before this
+    /// returns.
     ///
     /// - Returns: the terminal state: `finished`, `dead` or `cancelled`.
     /// - Throws: `CancellationError` if the waiting task is cancelled. The operation continues.
@@ -27,10 +28,11 @@ extension LocalOperation {
         }
     }
 
-    /// Adds a hook that is called once when the operation has ended; at once if it has ended.
+    /// Adds a hook to call once when the operation has ended; calls it at once if the operation has already ended.
     ///
-    /// Hooks run in the order in which they were added, outside of all locks. They run on the operation's slot before the next operation
-    /// starts there, so they should be short. If the operation ended without having run, they run in a task of their own.
+    /// Hooks run in the order in which they were added, outside of all locks. Each runs on the operation's slot before
+    /// the next operation starts there, so keep hooks short. If the operation ended without having run, its hooks run
+    /// in a task of their own.
     ///
     /// - Parameter hook: takes state, error and attempts of the ended operation.
     public func onEnd(_ hook: @escaping @Sendable (LocalOperationEnding) -> Void) {
@@ -42,7 +44,8 @@ extension LocalOperation {
         if hasEnded { hook(ending) }
     }
 
-    /// Adds a hook that is called if the operation is dead: the body threw and no attempt follows, or its time limit passed. See `onEnd`.
+    /// Adds a hook to call if the operation is dead: the body threw and no attempt follows, or the time limit passed.
+    /// See `onEnd`.
     ///
     /// - Parameter hook: takes the error.
     public func onDeath(_ hook: @escaping @Sendable (any Error) -> Void) {
@@ -51,7 +54,7 @@ extension LocalOperation {
         }
     }
 
-    /// All changes from now on: first the current state, last the terminal one, after which the stream ends.
+    /// A stream of all changes from now on: first the current state, last the terminal one. Then the stream ends.
     public var changes: AsyncStream<LocalOperationChange> {
         let number = WaiterNumber.next()
         let (stream, continuation) = AsyncStream.makeStream(of: LocalOperationChange.self)
@@ -67,7 +70,7 @@ extension LocalOperation {
     }
 
     private func forgetStream(_ number: UInt64) {
-        // Released outside of the lock: it may hold unread changes.
+        // Release the stream outside of the lock: it may hold unread changes.
         let stream = locked { _ in annex?.streams.removeValue(forKey: number) }
         _ = stream
     }
@@ -92,7 +95,7 @@ extension LocalOperation {
         context?.progress(progress.fraction, message)
     }
 
-    /// Reports a line of text to the observers of `changes`. In a worker it becomes a line of the operation's log.
+    /// Reports a line of text to the observers of `changes`. In a worker the line is added to the operation's log.
     public func report(log line: String) {
         let context = locked { scheduler -> OperationContext? in
             guard guardedState == .executing else { return nil }
@@ -102,7 +105,7 @@ extension LocalOperation {
         context?.log(line)
     }
 
-    /// Id, attempt, fence and checkpoint of the enqueued operation that a worker runs; nil in a local queue.
+    /// The id, attempt, fence and checkpoint of the enqueued operation that a worker runs; nil in a local queue.
     public var context: OperationContext? { locked { _ in annex?.context } }
 
     private func register(

@@ -3,12 +3,12 @@ import Synchronization
 
 /// One unit of work for a `LocalOperationQueue`, like Foundation's `Operation` but for Swift concurrency.
 ///
-/// It runs once, in a queue or by `start()`, and ends in exactly one of the states `finished`, `dead` (its body threw) and `cancelled`.
-/// Make operations as `ValueOperation`, which has the type of the result; this class is their base. All methods may be called from any thread
-/// or task and take effect at once.
+/// An operation runs once, in a queue or by `start()`, and ends in exactly one of the states `finished`, `dead` (its
+/// body threw) and `cancelled`. Make operations as `ValueOperation`, which has the type of the result; this class is
+/// its base. All methods may be called from any thread or task and take effect at once.
 ///
-/// A queue keeps its waiting operations alive. An operation that is released without having been in a queue counts as cancelled for its
-/// dependents.
+/// A queue keeps its waiting operations alive. If an operation is released without having been in a queue, it counts as
+/// cancelled for its dependents.
 public class LocalOperation: @unchecked Sendable {
     // Unchecked: `home` changes only once, atomically. The lock of the home guards all other fields.
 
@@ -17,24 +17,25 @@ public class LocalOperation: @unchecked Sendable {
     /// The operation whose body calls this; nil outside of a body. Also works on the thread of a blocking body.
     public static var current: LocalOperation? { inBody }
 
-    /// The queue whose lock guards this operation; `QueueCore.outside` before it is added to one.
+    /// The queue whose lock guards this operation; `QueueCore.outside` before it is added to a queue.
     private let home: Atomic<Unmanaged<QueueCore>>
 
     unowned(unsafe) var next: LocalOperation?
     unowned(unsafe) var previous: LocalOperation?
-    /// Its place in the order of the queue.
+    /// The operation's place in the order of the queue.
     var sequence: UInt64 = 0
     var section: UInt32 = 0
-    /// Its index in the lane's heap; −1 = in a list.
+    /// The index in the lane's heap; −1 = in a list.
     var heapIndex: Int32 = -1
-    /// The number of dependencies that it waits for.
+    /// The number of dependencies that the operation waits for.
     var pending: Int32 = 0
     var attempt: Int32 = 0
     var guardedState = OperationState.ready
     var lane: UInt8
     var quality: Quality
     var flags: Flags = []
-    /// Whether it was added to the queue that is its home. Never changes back, so its executor task reads it without the lock.
+    /// Whether the operation was added to the queue that is its home. Never changes back, so the executor task reads it
+    /// without the lock.
     var isQueued = false
     /// Read by the executor task before the body, without the lock.
     let hasRunTimeout: Bool
@@ -45,9 +46,9 @@ public class LocalOperation: @unchecked Sendable {
     struct Flags: OptionSet {
         let rawValue: UInt8
         static let cancelRequested = Flags(rawValue: 2)
-        /// Its time limit has passed, and its task was cancelled.
+        /// The time limit has passed, and the task was cancelled.
         static let overdue = Flags(rawValue: 4)
-        /// It has ended, but its body still runs.
+        /// The operation has ended, but its body still runs.
         static let stuck = Flags(rawValue: 8)
     }
 
@@ -79,17 +80,17 @@ public class LocalOperation: @unchecked Sendable {
         links.dependents = []
         while var next = waiting.popLast() {
             next.operation.dependencyEnded(next.edge, as: .cancelled)
-            // This is the last reference, so it is released now. Its dependents are taken first, because a long chain must not be
-            // released by recursion.
+            // `next.operation` is the last reference, so the operation is released now. Take its dependents first: a
+            // long chain must not be released by recursion.
             guard isKnownUniquelyReferenced(&next.operation), let links = next.operation.links else { continue }
             waiting += links.dependents
             links.dependents = []
         }
     }
 
-    // Overridden by the only subclass, which has the type of the result.
+    // The only subclass, which has the type of the result, overrides these.
 
-    /// Runs the body once and keeps what it returns or throws. Called by its executor task only.
+    /// Runs the body once and stores its result or error. Called only by the executor task.
     func perform() async -> BodyEnd { .returned }
 
     /// Releases the body. Called once when the operation has ended.
@@ -129,23 +130,23 @@ extension LocalOperation {
         home.load(ordering: .relaxed).toOpaque() == other.home.load(ordering: .relaxed).toOpaque()
     }
 
-    /// Moves it from outside into a queue. The caller holds both locks.
+    /// Moves the operation from outside into a queue. The caller holds both locks.
     func settle(in core: QueueCore) { home.store(.passRetained(core), ordering: .releasing) }
 
-    /// Runs a closure under the lock of its home.
+    /// Runs a closure under the lock of the operation's home.
     func locked<Result>(_ body: (inout Scheduler) -> Result) -> Result {
         while true {
             let core = core
             var result: Result?
             core.scheduler.withLock { scheduler in
-                // It may have moved into a queue meanwhile.
+                // The operation may have moved into a queue in the meantime.
                 if self.core === core { result = body(&scheduler) }
             }
             if let result { return result }
         }
     }
 
-    /// Runs a decision under the lock of its home, and its effects afterwards.
+    /// Runs a decision under the lock of the operation's home, and its effects afterwards.
     @discardableResult
     func decide<Result>(_ body: (inout Scheduler, inout Effects) -> Result) -> Result {
         var effects = Effects()
@@ -170,23 +171,24 @@ extension LocalOperation {
     /// The current state.
     public var state: OperationState { locked { _ in guardedState } }
 
-    /// Whether it waits only for a slot: not for an operation, a pause or a barrier that was added before. As in Foundation, that its queue is
-    /// suspended changes nothing.
+    /// Whether the operation waits only for a slot, and not for an operation, a pause or an earlier barrier. As in
+    /// Foundation, an operation of a suspended queue can be ready.
     public var isReady: Bool {
         locked { guardedState == .ready && (!isQueued || section == $0.sections.number) }
     }
 
-    /// Whether its body runs.
+    /// Whether the body runs.
     public var isExecuting: Bool { state == .executing }
 
-    /// Whether it has ended in any terminal state, as in Foundation. See `state`.
+    /// Whether the operation has ended in any terminal state, as in Foundation. See `state`.
     public var isFinished: Bool { state.isTerminal }
 
-    /// Whether a cancel was requested. If its body returns a result all the same, the operation is `finished`.
+    /// Whether a cancel was requested. If the body returns a result nevertheless, the operation is `finished`.
     public var isCancelled: Bool { locked { _ in flags.contains(.cancelRequested) } }
 
-    /// Whether its body still runs although the operation has ended, because the body did not end within the grace after its time limit. It
-    /// holds no slot, but it still holds what the body uses, such as a thread.
+    /// Whether the body still runs although the operation has ended, because the body did not end within the grace
+    /// after its time limit. A stuck operation holds no slot, but still holds the resources of its body, such as a
+    /// thread.
     public var isStuck: Bool { locked { _ in flags.contains(.stuck) } }
 
     /// The reason of the cancel; nil without a cancel.
@@ -194,14 +196,15 @@ extension LocalOperation {
         locked { _ in flags.contains(.cancelRequested) ? annex?.cancelReason ?? "" : nil }
     }
 
-    /// Why, by whom and when the cancel was requested; nil without a cancel. In a worker it is the cancel of the enqueued operation.
+    /// The reason, author and time of the cancel request; nil without a cancel. In a worker this is the cancel of the
+    /// enqueued operation.
     ///
     /// A `Foundation.Operation` reads `LocalOperation.current?.cancellation`, in its `main` and in its `cancel()`.
     public var cancellation: Cancellation? {
         context?.cancellation ?? cancelReason.map { Cancellation(reason: $0) }
     }
 
-    /// A name to show.
+    /// A name to display.
     public var name: String? { locked { _ in annex?.name } }
 
     /// The priority. A change has no effect after the start.
@@ -216,20 +219,22 @@ extension LocalOperation {
     /// The number of the current or last attempt; 0 before the first start.
     public var attempts: Int { locked { _ in guardedAttempts } }
 
-    /// The number of the attempt, for a caller that holds the lock: a run that snoozed used none.
+    /// The number of the attempt, for a caller that holds the lock. A run that snoozed uses no attempt.
     var guardedAttempts: Int { Int(attempt - (annex?.snoozes ?? 0)) }
 
-    /// Cancels the operation. A waiting one ends at once, even in a suspended queue. The task of an executing one is cancelled, and an error
-    /// of its body then ends it as cancelled. A second cancel, or one after the end, does nothing.
+    /// Cancels the operation. A waiting one ends at once, even in a suspended queue.
     ///
-    /// - Parameter reason: the text of `cancelReason`.
-    /// - Returns: false if it had ended.
+    /// The task of an executing operation is cancelled, and an error of its body then ends the operation as cancelled.
+    /// A second cancel, or one after the end, has no effect.
+    ///
+    /// - Parameter reason: the text for `cancelReason`.
+    /// - Returns: false if the operation had already ended.
     @discardableResult
     public func cancel(reason: String = "") -> Bool {
         decide { scheduler, effects in scheduler.cancel(self, reason: reason, &effects) }
     }
 
-    /// Ends it as cancelled if it waits; what executes goes on.
+    /// Ends the operation as cancelled if it waits. An executing one continues.
     func cancelIfWaiting(reason: String) {
         decide { scheduler, effects in
             guard guardedState != .executing else { return }
@@ -237,10 +242,11 @@ extension LocalOperation {
         }
     }
 
-    /// Runs an operation that is in no queue, and waits for its end. A cancel of the calling task cancels the operation.
+    /// Runs an operation that is in no queue, and waits for its end. A cancel of the calling task cancels the
+    /// operation.
     ///
-    /// - Returns: the state in which it ended.
-    /// - Throws: `OperationsError` with `.refused` if it is in a queue, blocked, or was started before.
+    /// - Returns: the state in which the operation ended.
+    /// - Throws: `OperationsError` with `.refused` if the operation is in a queue, is blocked, or was started before.
     @discardableResult
     public func start() async throws -> OperationState {
         let (mayStart, found) = locked { scheduler in
@@ -263,8 +269,8 @@ extension LocalOperation {
         }
     }
 
-    /// Throws `CancellationError` if a cancel was requested. For bodies on a real thread, which have no task. Other bodies use
-    /// `Task.checkCancellation()`.
+    /// Throws `CancellationError` if a cancel was requested or the time limit has passed. For bodies on a real thread,
+    /// which have no task. Other bodies use `Task.checkCancellation()`.
     public func checkCancellation() throws {
         if isCancelled || locked({ _ in flags.contains(.overdue) }) { throw CancellationError() }
     }

@@ -1,42 +1,43 @@
 /// The progress of an operation.
 public struct LocalOperationProgress: Sendable, Equatable {
-    /// 0 to 1.
+    /// The done part of the work, 0 to 1.
     public var fraction: Double
-    /// A short text to show.
+    /// A short text to display.
     public var message: String
 }
 
-/// A change of an operation, which Foundation reports by key-value observing.
+/// A change of an operation, like those that Foundation reports by key-value observing.
 public struct LocalOperationChange: Sendable {
-    /// The operation.
+    /// The changed operation.
     public let operation: LocalOperation
-    /// What happened.
+    /// The kind of change.
     public let kind: Kind
 
-    /// What can happen.
+    /// A kind of change.
     public enum Kind: Sendable, Equatable {
-        /// It has entered this state. The first change of a stream is the current state, or the state when the operation was added.
+        /// The operation has entered this state. The first change of a stream is the current state, or the state when
+        /// the operation was added.
         case state(OperationState)
-        /// A cancel was requested while it executes.
+        /// A cancel was requested while the operation executes.
         case cancelRequested(reason: String)
-        /// Its body did not end within the grace after its time limit. The end follows. See `LocalOperation.isStuck`.
+        /// The body did not end within the grace after its time limit. The end follows. See `LocalOperation.isStuck`.
         case stuck
-        /// Its body reported progress.
+        /// The body reported progress.
         case progress(LocalOperationProgress)
-        /// Its body wrote a log line.
+        /// The body wrote a log line.
         case log(String)
     }
 }
 
 /// How an operation ended.
 public struct LocalOperationEnding: Sendable {
-    /// `finished`, `dead` or `cancelled`.
+    /// The terminal state: `finished`, `dead` or `cancelled`.
     public let state: OperationState
-    /// The last error of its body, or another reason why it is dead; nil if it finished or never ran.
+    /// The last error of the body, or another reason why the operation is dead; nil if it finished or never ran.
     public let error: (any Error)?
     /// The reason of the cancel; nil without a cancel.
     public let cancelReason: String?
-    /// How often its body ran.
+    /// How often the body ran, without the runs that snoozed.
     public let attempts: Int
 
     package init(state: OperationState, error: (any Error)?, cancelReason: String?, attempts: Int) {

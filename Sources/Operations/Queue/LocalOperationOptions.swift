@@ -2,27 +2,30 @@ import Foundation
 
 /// The options of a local operation.
 public struct LocalOperationOptions: Sendable {
-    /// A name to show.
+    /// A name to display.
     public var name: String?
     /// The priority.
     public var priority: OperationPriority
-    /// The quality of service, which becomes the priority of its task; nil = the queue's.
+    /// The quality of service, which sets the priority of the operation's task; nil = the queue's.
     public var qualityOfService: QualityOfService?
-    /// Longest time for one attempt; nil = no limit. At the limit the body's task is cancelled.
+    /// The longest time for one attempt; nil = no limit. At the limit the body's task is cancelled.
     public var runTimeout: Duration?
-    /// How long a body may take to end after its time limit. After that the operation is dead and its slot is free, whatever the body still
-    /// does.
+    /// How long a body may take to end after its time limit. After the grace the operation is dead and its slot is
+    /// free, even if the body still runs.
     public var grace: Duration
-    /// What to do when the body throws.
+    /// The policy for an error of the body; nil = no retry in a local queue, and the registered policy in a worker.
     public var retry: LocalRetry?
 
+    /// Makes the options of an operation.
+    ///
     /// - Parameters:
-    ///   - name: a name to show.
+    ///   - name: a name to display.
     ///   - priority: the priority.
-    ///   - qualityOfService: nil = the queue's.
-    ///   - runTimeout: longest time for one attempt; nil = no limit.
+    ///   - qualityOfService: the quality of service; nil = the queue's.
+    ///   - runTimeout: the longest time for one attempt; nil = no limit.
     ///   - grace: how long the body may take to end after the limit.
-    ///   - retry: what to do when the body throws. Nil = no retry in a local queue, and the registered policy in a worker.
+    ///   - retry: the policy for an error of the body; nil = no retry in a local queue, and the registered policy in a
+    ///     worker.
     public init(
         name: String? = nil,
         priority: OperationPriority = .normal,

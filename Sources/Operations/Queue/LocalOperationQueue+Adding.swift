@@ -1,7 +1,8 @@
 extension LocalOperationQueue {
-    /// Adds a closure, which runs as soon as a slot is free. It inherits neither priority nor task-local values of the caller.
+    /// Adds a closure, which runs as soon as a slot is free. The closure inherits neither priority nor task-local
+    /// values of the caller.
     ///
-    /// - Parameter body: the work. Its result or error is the operation's `value`.
+    /// - Parameter body: the work, which returns or throws the operation's `value`.
     /// - Returns: the operation. The queue keeps it alive.
     @discardableResult
     public func add<Output: Sendable>(_ body: @escaping @Sendable () async throws -> Output) -> ValueOperation<Output> {
@@ -29,13 +30,13 @@ extension LocalOperationQueue {
     /// Adds an existing operation. A cancelled one is accepted and stays cancelled.
     ///
     /// - Parameter operation: a blocked or ready operation that is in no queue.
-    /// - Throws: `OperationsError` with `.refused` if it was added or started before, or if an operation before a barrier of this queue waits
-    ///   for it, so that neither could start.
+    /// - Throws: `OperationsError` with `.refused` if the operation was added or started before. Also if an operation
+    ///   before a barrier of this queue waits for it, so that neither could start.
     public func add(_ operation: LocalOperation) throws(OperationsError) {
         try operation.enter(core, asBarrier: false)
     }
 
-    /// Adds a closure as a barrier: it starts when all operations that were added before have ended, and later ones start after it.
+    /// Adds a closure as a barrier: it starts when all earlier operations have ended, and later ones start after it.
     ///
     /// - Parameters:
     ///   - options: name, time limit, retries; a priority has no effect.

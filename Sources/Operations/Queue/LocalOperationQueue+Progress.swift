@@ -1,14 +1,14 @@
 /// The progress of a queue, counted in operations.
 public struct LocalQueueProgress: Sendable, Equatable {
-    /// How many have ended, in any state.
+    /// The number of operations that have ended, in any state.
     public let completed: Int
-    /// How many were added, including ended ones.
+    /// The number of operations that were added, including ended ones.
     public let total: Int
 
-    /// 0 to 1; 1 if there is nothing to do.
+    /// The part that has ended, 0 to 1; 1 for a queue without operations.
     public var fraction: Double { total == 0 ? 1 : Double(completed) / Double(total) }
 
-    /// The progress of one batch: of operations that had not ended at an earlier moment or were added since.
+    /// Returns the progress of one batch: operations that had not ended at an earlier moment, or were added since.
     ///
     /// - Parameters:
     ///   - earlier: the queue's progress before the batch.
@@ -23,8 +23,8 @@ extension LocalOperationQueue {
     /// The progress of all operations that were ever added. The cost does not depend on their number.
     public var progress: LocalQueueProgress { core.scheduler.withLock { $0.progress } }
 
-    /// The current progress, and again whenever an operation is added or ends. A slow reader gets the newest value and misses those in
-    /// between. Ends when the queue is released.
+    /// A stream of the current progress, and of the new progress whenever an operation is added or ends. A slow reader
+    /// gets the newest value and misses those in between. The stream ends when the queue is released.
     public var progressChanges: AsyncStream<LocalQueueProgress> {
         let number = WaiterNumber.next()
         let (stream, continuation) = AsyncStream.makeStream(

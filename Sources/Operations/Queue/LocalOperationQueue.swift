@@ -2,23 +2,26 @@ import Foundation
 
 /// A queue that runs operations in this process, like Foundation's `OperationQueue` but for Swift concurrency.
 ///
-/// Of the ready operations, the one of the highest priority starts first, and among equals the one that was added first. All methods may be
-/// called from any thread or task and take effect at once. The cost of adding and starting does not depend on the number of waiting
-/// operations.
+/// The ready operation of the highest priority starts first; among equals, the one that was added first. All methods
+/// may be called from any thread or task and take effect at once. The cost of adding and starting does not depend on
+/// the number of waiting operations.
 ///
-/// Operations of a released queue still run to their end. If the queue was suspended or its limit was 0, they are cancelled, because no code
-/// could resume them.
+/// After a queue is released, its operations still run to their end. If the queue was suspended or its limit was 0,
+/// they are cancelled, because no code could resume them.
 public final class LocalOperationQueue: Sendable {
     /// No limit for concurrent operations.
     public static let unlimited = Int.max
 
     let core: QueueCore
 
+    /// Makes a queue.
+    ///
     /// - Parameters:
-    ///   - name: a name to show.
-    ///   - maxConcurrentOperationCount: how many may execute at once: 0 for none, `unlimited` for all. A negative number, such as
-    ///     Foundation's `OperationQueue.defaultMaxConcurrentOperationCount` (−1), means the default, `Defaults.slots`.
-    ///   - qualityOfService: of operations that have none of their own.
+    ///   - name: a name to display.
+    ///   - maxConcurrentOperationCount: how many operations may execute at once: 0 for none, `unlimited` for all. A
+    ///     negative number, such as Foundation's `OperationQueue.defaultMaxConcurrentOperationCount` (−1), means the
+    ///     default, `Defaults.slots`.
+    ///   - qualityOfService: the quality of service of operations that have none of their own.
     ///   - clock: measures time limits and retry pauses.
     public init(
         name: String = "",
@@ -51,7 +54,8 @@ public final class LocalOperationQueue: Sendable {
         for stream in progressStreams.values { stream.finish() }
     }
 
-    /// The queue of the operation whose body calls this; nil outside of a body, and in an operation that was started by `start()`.
+    /// The queue of the operation whose body calls this; nil outside of a body, and in an operation that was started by
+    /// `start()`.
     public static var current: LocalOperationQueue? {
         guard let core = LocalOperation.current?.core, core !== QueueCore.outside else { return nil }
         return core.front.withLock { front in
@@ -62,11 +66,13 @@ public final class LocalOperationQueue: Sendable {
         }
     }
 
-    /// The name to show.
+    /// The name to display.
     public var name: String { core.name }
 
-    /// How many operations may execute at once. A lower value does not stop executing operations. With 0 no operation starts, as in a
-    /// suspended queue. A negative number, such as Foundation's −1, sets the default, `Defaults.slots`.
+    /// How many operations may execute at once.
+    ///
+    /// A lower value does not stop executing operations. With 0 no operation starts, as in a suspended queue. A
+    /// negative number, such as Foundation's −1, sets the default, `Defaults.slots`.
     public var maxConcurrentOperationCount: Int {
         get { core.scheduler.withLock { $0.limit } }
         set {
@@ -76,7 +82,7 @@ public final class LocalOperationQueue: Sendable {
         }
     }
 
-    /// The limit that a count means.
+    /// Returns the limit for a count.
     private static func limit(of count: Int) -> Int { count < 0 ? Defaults.slots : count }
 
     /// Whether no operation is started. Executing operations continue, and cancelled ones still end.
@@ -105,7 +111,7 @@ public final class LocalOperationQueue: Sendable {
 
     /// Cancels all operations in the queue, waiting ones first. See `LocalOperation.cancel`.
     ///
-    /// - Parameter reason: the text of `cancelReason`.
+    /// - Parameter reason: the text for `cancelReason`.
     public func cancelAllOperations(reason: String = "") {
         var effects = Effects()
         core.scheduler.withLock { $0.cancelAll(reason: reason, &effects) }
@@ -125,13 +131,14 @@ public final class LocalOperationQueue: Sendable {
         }
     }
 
-    /// All changes of all operations of this queue from now on, in order. Ends when the queue is released. Unread changes are kept in memory,
-    /// so read the stream or release it.
+    /// A stream of all changes of all operations of this queue from now on, in order.
+    ///
+    /// The stream ends when the queue is released. Unread changes stay in memory, so read the stream or release it.
     public var changes: AsyncStream<LocalOperationChange> {
         let number = WaiterNumber.next()
         let (stream, continuation) = AsyncStream.makeStream(of: LocalOperationChange.self)
         continuation.onTermination = { [weak core] _ in
-            // Released outside of the lock: it may hold unread changes.
+            // Release the stream outside of the lock: it may hold unread changes.
             let stream = core?.scheduler.withLock { $0.streams.removeValue(forKey: number) }
             _ = stream
         }
@@ -141,7 +148,7 @@ public final class LocalOperationQueue: Sendable {
 }
 
 extension QueueCore {
-    /// Starts executor tasks if there is work for them.
+    /// Starts executor tasks if operations wait for them.
     func launchWanted() {
         let (launches, quality) = scheduler.withLock { scheduler in
             (scheduler.recruit(), scheduler.sections.active.lanes.first?.quality ?? .standard)

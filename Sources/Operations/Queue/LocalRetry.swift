@@ -1,4 +1,4 @@
-/// What to do after a failed attempt.
+/// The decision after a failed attempt.
 public enum RetryDecision: Sendable, Equatable {
     /// Start another attempt after a pause, during which the operation holds no slot.
     case after(Duration)
@@ -10,18 +10,18 @@ public enum RetryDecision: Sendable, Equatable {
 
 /// An error that knows when another attempt makes sense, such as an HTTP response with `Retry-After`.
 public protocol RetryTiming: Error {
-    /// The shortest pause before the next attempt; nil = the policy's. A longer pause of the policy is kept. To set the exact pause, adopt
-    /// `RetryDeciding`.
+    /// The shortest pause before the next attempt; nil = the policy's pause. A longer pause of the policy stays. To set
+    /// the exact pause, adopt `RetryDeciding`.
     var retryAfter: Duration? { get }
 }
 
-/// What to do when the body of a local operation throws.
+/// The policy for an error of a local operation's body.
 ///
-/// The error has influence: `OperationFailing.isRetryable` false ends the operation at once, and `RetryTiming.retryAfter` makes the pause
-/// longer.
+/// If the policy is a `RetryPolicy`, the error has influence: `OperationFailing.isRetryable` false ends the operation
+/// at once, and `RetryTiming.retryAfter` makes the pause longer.
 public struct LocalRetry: Sendable {
     let isNever: Bool
-    /// The policy that it was made from; nil = another closure decides.
+    /// The policy from which this was made; nil = a closure decides, or `never`.
     let policy: RetryPolicy?
     let decision: @Sendable (any Error, Int) -> RetryDecision
 
@@ -35,7 +35,7 @@ public struct LocalRetry: Sendable {
         self.init(isNever: policy.attempts <= 1, policy: policy) { policy.decision(for: $0, attempt: $1) }
     }
 
-    /// Decides by error and attempt. Called outside of all locks.
+    /// Decides by the error and the attempt. The closure is called outside of all locks.
     ///
     /// - Parameter decision: takes the body's error and the number of the attempt, from 1.
     public init(_ decision: @escaping @Sendable (_ error: any Error, _ attempt: Int) -> RetryDecision) {
@@ -56,19 +56,20 @@ public struct LocalRetry: Sendable {
 }
 
 extension RetryPolicy {
-    /// The decision after an error. The error may rule out another attempt or ask for a longer pause.
+    /// Returns the decision after an error. The error may rule out another attempt, or ask for a longer pause.
     package func decision(for error: any Error, attempt: Int) -> RetryDecision {
         guard error.isRetryable, attempt < attempts else { return .dead }
         let pause = delay(afterAttempt: attempt)
-        // A server's wish can only make the pause longer. Otherwise "Retry-After: 0" would use up all attempts within milliseconds.
+        // A server can only make the pause longer. Otherwise "Retry-After: 0" would use up all attempts within
+        // milliseconds.
         guard let wish = (error as? any RetryTiming)?.retryAfter else { return .after(pause) }
         return .after(max(pause, wish.limited))
     }
 }
 
 extension Error {
-    /// Whether another attempt makes sense; false only for an `OperationFailing` error that says so, and for what is too large: another
-    /// attempt would have the same effects for nothing.
+    /// Whether another attempt makes sense. False for an `OperationFailing` error that is not retryable, and for
+    /// `OperationsError` with `.tooLarge`: another attempt would repeat its effects in vain.
     package var isRetryable: Bool {
         if let error = self as? OperationsError { return error.code != .tooLarge }
         return (self as? any OperationFailing)?.isRetryable ?? true

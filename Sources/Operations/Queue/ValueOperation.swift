@@ -8,8 +8,8 @@ import Foundation
 /// let image = try await icon.value
 /// ```
 public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked Sendable {
-    // Unchecked: only the operation's one executor task uses these, or callers after the end. Not a `Result`, because looking up its type would cost
-    // more than the rest of an empty operation.
+    // Unchecked: only the operation's one executor task uses these fields, or callers after the end. Not a `Result`:
+    // looking up its type would cost more than the rest of an empty operation.
     private var body: (@Sendable () async throws -> Output)?
     private var produced: Output?
     private var thrown: (any Error)?
@@ -18,7 +18,7 @@ public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked 
     ///
     /// - Parameters:
     ///   - options: the options of the operation.
-    ///   - body: the work. It runs at most once per attempt, in a task that is cancelled with the operation.
+    ///   - body: the work. Runs at most once per attempt, in a task that is cancelled with the operation.
     public convenience init(
         _ options: LocalOperationOptions = LocalOperationOptions(),
         body: @escaping @Sendable () async throws -> Output
@@ -38,11 +38,12 @@ public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked 
 
     /// Waits for the end and returns the result.
     ///
-    /// Do not wait inside an operation for another one that needs the same slot: with one slot neither would end. Use a dependency, which holds
-    /// no slot.
+    /// Do not wait inside an operation for another one that needs the same slot: with one slot neither would end. Use a
+    /// dependency, which holds no slot.
     ///
-    /// - Throws: the body's error if the operation is dead; `OperationsError` with `.cancelled` if it was cancelled, or with `.timedOut` if it
-    ///   did not end after its time limit; `CancellationError` if the waiting task is cancelled, which does not cancel the operation.
+    /// - Throws: the body's error if the operation is dead; `OperationsError` with `.cancelled` after a cancel, or with
+    ///   `.timedOut` if the body did not end after its time limit. A cancel of the waiting task throws
+    ///   `CancellationError` and does not cancel the operation.
     public var value: Output {
         get async throws {
             try await waitUntilFinished()
@@ -81,7 +82,7 @@ public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked 
 }
 
 extension LocalOperation {
-    /// Decides what follows an error. Calls the user's code outside of the lock.
+    /// Decides the next step after an error. Calls the user's code outside of the lock.
     func judge(_ error: any Error) -> (any Error, RetryDecision) {
         let (isOverdue, isCancelled, annex, attempt) = locked { _ in
             (flags.contains(.overdue), flags.contains(.cancelRequested), self.annex, guardedAttempts)
@@ -91,13 +92,14 @@ extension LocalOperation {
         return (error, annex.retry(error, attempt: attempt))
     }
 
-    /// A body at its time limit has failed, and in a worker the enqueued operation snoozes.
+    /// Whether a `Snooze` of the body counts. A body at its time limit has failed; in a worker the enqueued operation
+    /// snoozes instead.
     var maySnooze: Bool { locked { _ in !flags.contains(.overdue) && annex?.context == nil } }
 
-    /// How it ended. Valid after the end.
+    /// The end of the operation. Valid after the end.
     var ending: LocalOperationEnding { locked { _ in guardedEnding } }
 
-    /// How it ended, for a caller that holds the lock of its home.
+    /// The end of the operation, for a caller that holds the lock of its home.
     var guardedEnding: LocalOperationEnding {
         LocalOperationEnding(
             state: guardedState,

@@ -1,9 +1,9 @@
 -- Checks a queue's counters and leases against its structures; bounded by 1,000 workers.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  codes of findings to fix, each in blanks
--- Output   time, number of workers, meta fields, totals, sizes (lanes 0 to 4, scheduled, retrying, blocked, expiring, ended f d c e, batches,
---          intents, awaited), workers (id, lease until, in flight), findings, numbers of the sets of unhandled operations, at most 1,000, and the
---          places of at most 1,000 limit keys
+-- ARGV[1]  codes of findings to fix, each between blanks
+-- Output   time, number of workers, meta fields, totals, sizes (lanes 0 to 4, scheduled, retrying, blocked, expiring,
+--          ended f d c e, batches, intents, awaited), workers (id, lease until, in flight), findings, numbers of the
+--          sets of unhandled operations, at most 1,000, and the places of at most 1,000 limit keys
 -- Events   none; without codes to fix nothing changes
 -- include: base
 -- include: record
@@ -37,7 +37,7 @@ sizes[#sizes + 1] = call('LLEN', PREFIX .. 'batches')
 sizes[#sizes + 1] = call('HLEN', PREFIX .. 'intents')
 sizes[#sizes + 1] = call('ZCARD', PREFIX .. 'awaited')
 
--- The sets of unhandled operations against their counts.
+-- Checks the sets of unhandled operations against their counts.
 local function check_unhandled()
   local numbers, all = {}, 0
   local names = call('ZRANGE', PREFIX .. 'unhandled', 0, 999, 'WITHSCORES')
@@ -54,7 +54,8 @@ local function check_unhandled()
 end
 local unhandled, unhandled_count = check_unhandled()
 
--- Of what waits, some stand in lanes, or the next turn of their key comes when one of it ends, or when its next start is back.
+-- Checks that waiting operations of a limit key get a turn. One of the key stands in a lane, or one runs and gives the
+-- turn when it ends, or the key is parked until its next start is back.
 local function check_turn(key, waiting, standing)
   if waiting == 0 or standing > 0 or call('EXISTS', PREFIX .. 'running:' .. key) == 1 then return end
   if call('ZSCORE', PREFIX .. 'expiring', '*' .. key) then return end
@@ -62,7 +63,7 @@ local function check_turn(key, waiting, standing)
     'give it its turn now', { zadd, PREFIX .. 'expiring', NOW, '*' .. key })
 end
 
--- The sets of limit keys against their counts.
+-- Checks the sets of limit keys against their counts.
 local key_places = {}
 local function check_keys()
   local all = 0

@@ -1,6 +1,7 @@
--- Notes that a client waits for these operations or follows them, and reads how they stand.
+-- Notes that a client waits for these operations or follows them, and returns their states.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  waiter: each end and each progress is published in its channel, CHANNELS .. 'waiter:' .. WAITER  ARGV[2…] ids, at most 500
+-- ARGV[1]  waiter: each end and each progress is published in its channel, CHANNELS .. 'waiter:' .. WAITER
+--          ARGV[2…] ids, at most 500
 -- Output   a character for each: the letter of its state, 0 = no such operation
 -- Events   none
 -- include: base
@@ -16,7 +17,7 @@ if #old > 0 then call('ZREM', awaited, unpack(old)) end
 local function wait_for(id)
   local waiters = call('HGET', extras_key(id), 'waiters') or ''
   if find(' ' .. waiters .. ' ', ' ' .. waiter .. ' ', 1, true) then return end
-  -- The newest 8 are told; the others find out by reading again.
+  -- The newest 8 waiters are notified; the others find out when they read again.
   local _, count = string.gsub(waiters, '%S+', '')
   if count >= 8 then waiters = string.gsub(waiters, '^%S+ ', '') end
   call('HSET', extras_key(id), 'waiters', waiters == '' and waiter or waiters .. ' ' .. waiter)

@@ -1,9 +1,9 @@
 -- Counts the ready operations that are ahead of one.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  id  ARGV[2] how many elements of its lane to look at, at most 10,000
--- Output   empty (no ready operation has this id), or the elements ahead in its lane, the elements of higher lanes, 1 if it is further behind
---          than the script looked. For an unhandled operation: those of its name that are ahead, 0, 0; likewise for one that
---          waits in no lane because of its limit key
+-- Output   empty (no ready operation has this id), or how many elements are ahead in its lane, how many in higher
+--          lanes, and 1 if the operation is further behind than the script looked. For an unhandled operation: how many
+--          of its name are ahead, 0, 0; likewise for one that waits in no lane because of its limit key
 -- Events   none (reads only)
 -- include: base
 -- include: record

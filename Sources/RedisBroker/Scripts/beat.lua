@@ -1,15 +1,16 @@
--- Renews a worker's lease and tells it what it should know.
+-- Renews a worker's lease and returns the news for the worker.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  worker  ARGV[2] lease in ms  ARGV[3] beat interval in ms  ARGV[4] epoch  ARGV[5] what the worker says about itself
--- ARGV[6]  number of the newest set of unhandled operations that it was answered before
--- ARGV[7…] figures: number, how many names, then name and counts of each; nothing if it has none
--- Output   operations in its in-flight hash, 1 if something could be started, 1 if a sweep is due,
---          fence up to which everything is cancelled, number of the newest set of unhandled operations, names of all unhandled
---          operations (with spaces between; '' where the number is the worker's), what operators have set for the worker: course and
---          slots ("value, when, by", '' = nothing), server time, the last cancel of the whole queue, what a limit
---          leaves ("how many may start, how many of these a worker may hold ahead", '' = no limit; the second is left out where any number may run), milliseconds until the worker should look for
---          schedules that are due ('' = it need not), then fence and "instant by reason" of each
---          requested cancel, with "!id " before it if it was forced
+-- ARGV[1]  worker  ARGV[2] lease in ms  ARGV[3] heartbeat interval in ms  ARGV[4] epoch  ARGV[5] the worker's
+--          description of itself
+-- ARGV[6]  number of the newest set of unhandled operations that the worker knows from an earlier answer
+-- ARGV[7…] statistics: number, how many names, then name and counts of each; absent if the worker has none
+-- Output   operations in its in-flight hash, 1 if an operation could start, 1 if a sweep is due, fence up to which
+--          everything is cancelled, number of the newest set of unhandled operations, names of all unhandled operations
+--          (with spaces between; '' if the worker knows that number), what operators have set for the worker: course
+--          and slots ("value, when, by", '' = nothing), server time, the last cancel of the whole queue, what a limit
+--          leaves ("how many may start, how many of these a worker may hold ahead", '' = no limit; the second is absent
+--          if any number may run), milliseconds until the worker should look for due schedules ('' = it need not), then
+--          fence and "instant by reason" of each cancel request, with "!id " before it if it was forced
 -- Events   none
 -- include: base
 -- include: numbers
@@ -24,8 +25,8 @@ call('HDEL', META, '')
 local m = call('HMGET', META, 'lastSeen', 'leaseFloor', 'paused', 'pausedUntil', 'cancelledFence', 'unhandled', 'sequence', 'counted',
   'cancelTrace', 'limits', 'recounted', 'bucket', 'schedules')
 
--- No worker beat for so long that the lease of a live one may have run out meanwhile (Redis was away), or the clock went back: no worker
--- is taken for dead before one lease.
+-- After a gap no worker counts as lost for one lease. In a gap no worker sent a heartbeat for so long that the lease of
+-- a live one may have run out (Redis was away), or the clock went back.
 local floor_at = tonumber(m[2] or 0)
 local seen = tonumber(m[1] or now)
 local gap = floor(min(interval + 2000, lease - 1.5 * interval))
@@ -34,8 +35,9 @@ if is_gap then
   floor_at = now + lease
   call('HSET', META, 'leaseFloor', format('%d', floor_at))
 end
--- What is shown needs a second fact. The gap was an outage if a worker of before comes back after it, and until the floor a lapsed lease says
--- nothing then. If only a new worker beats, there were no workers, and those of before are lost.
+-- An outage is shown only with a second fact. The gap was an outage if a worker from before comes back after it; a
+-- lapsed lease means nothing until the floor then. If only new workers send heartbeats, no worker was running, and
+-- those from before are lost.
 if floor_at >= now then
   local held_until = call('ZSCORE', PREFIX .. 'leases', worker)
   if held_until and (is_gap or tonumber(held_until) < now) then
@@ -46,7 +48,7 @@ call('HSET', META, 'lastSeen', NOW, 'longestGap', format('%d', gap))
 call('ZADD', PREFIX .. 'leases', now + lease, worker)
 local key = PREFIX .. 'worker:' .. worker
 local about = call('HMGET', key, 'epoch', 'number', 'course', 'slots')
--- Records name their worker by a short number of the queue.
+-- Records name their worker by a short number, unique in the queue.
 local number = about[2] or string.match(time36(call('HINCRBY', META, 'workers', 1)), '....$')
 call('HSET', PREFIX .. 'numbers', number, worker)
 local epoch = max(tonumber(about[1] or 0), tonumber(ARGV[4]))
@@ -56,7 +58,7 @@ local counts = take_figures(key, 7)
 add_enqueued(counts, m[7], m[8])
 add_minute(counts)
 
--- A worker that claims no more cannot be the one that watches for what is due.
+-- A worker that no longer claims cannot be the timer owner.
 local course = about[3] or ''
 if course ~= '' and find(course, 'running ', 1, true) ~= 1 then drop_timer(worker) end
 
@@ -76,8 +78,8 @@ if not paused then
   end
 end
 
--- Limits go by the count of what runs. Where it leaves no room, the count is made anew, once in an interval; not with more workers than a
--- call may look at.
+-- Limits use the count of running operations. If it leaves no room, the operations are counted again, once an interval,
+-- unless the queue has more workers than a call may look at.
 local function recount()
   local workers, held = call('ZRANGE', PREFIX .. 'leases', 0, 999), 0
   if call('ZCARD', PREFIX .. 'leases') > #workers then return end
@@ -95,7 +97,7 @@ local function recounted_places()
   return places
 end
 
--- What a limit leaves: how many more may start, and how many of these a worker may hold ahead of its slots.
+-- The room that a limit leaves: how many more may start, and how many of these a worker may hold ahead of its slots.
 local left = ''
 if m[10] then
   local places, rate = recounted_places(), rate_of(m[10], m[12])

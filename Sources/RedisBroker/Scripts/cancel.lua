@@ -1,10 +1,12 @@
--- Cancels operations: waiting ones end at once, for a running one the request is stored first and its owner notified then. A forced cancel also
--- ends running ones at once.
+-- Cancels operations: a waiting one ends at once; for a running one the cancel request is stored first, then its worker
+-- is notified. A forced cancel also ends running operations at once.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  by (one word)  ARGV[2] reason  ARGV[3] 1 = store the intent for ids that have no record  ARGV[4] 1 = forced
+-- ARGV[1]  by (one word)  ARGV[2] reason  ARGV[3] 1 = store the cancel of ids that have no record, as an intent
+--          ARGV[4] 1 = forced
 -- ARGV[5…] ids, at most 500
--- Output   for each: code, detail. cancelled ''; requested worker; group '', its members are to be cancelled; forced worker; f|d|c|e and when it ended; unknown 1 if the intent is stored.
---          Then, if some have no record, the workers among whose operations cancel_held.lua is to look for them
+-- Output   for each: code, detail. cancelled ''; requested worker; group '', its members are still to be cancelled;
+--          forced worker; f|d|c|e and when it ended; unknown 1 if the intent is stored. Then, if some ids have no
+--          record, the workers whose operations cancel_held.lua has to search
 -- Events   c for each that ended, with the change
 -- include: base
 -- include: batch_of
@@ -28,8 +30,8 @@ local function cancel_executing(id, head)
   return 'requested', worker
 end
 
--- An untracked operation has no record. cancel_held.lua looks for it among what runs; the intent is stored before, so that nothing slips
--- through that is started meanwhile.
+-- An untracked operation has no record. cancel_held.lua searches the running operations for it. The intent is stored
+-- before that, so an operation that starts meanwhile is not missed.
 local is_any_missing = false
 local function store_intent(id)
   is_any_missing = true
@@ -57,7 +59,7 @@ local function cancel(id)
     return 'cancelled', ''
   end
   local ended_at = ended_at_of(head)
-  -- Not cleared away yet: it ended with the cancel of its queue.
+  -- The operation ended with the cancel of its queue, and is not cleared away yet.
   if ended_at == 0 then ended_at = queue_cancel(head) or 0 end
   return state, format('%d', ended_at)
 end

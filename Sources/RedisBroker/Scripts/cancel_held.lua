@@ -1,10 +1,12 @@
--- Cancels untracked operations that run: they have no record and are looked for among what workers hold, a part of it in each call. What is
--- started meanwhile is found by its intent, if cancel.lua stored one; else it is missed, like what still waits.
+-- Cancels untracked operations that run. An untracked operation has no record, so the in-flight hashes of workers are
+-- searched, a part in each call. An operation that starts meanwhile is found by its intent, if cancel.lua stored one.
+-- Otherwise it is missed, like an operation that still waits.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2] reason  ARGV[3] number of ids, at most 500
--- ARGV[4]  the fence of the first worker that was looked at last, 0 = none was  ARGV[5] 1 = forced: ends what it
---          finds at once  ARGV[6…] ids, then workers
--- Output   number of workers that are done, the fence of the next one that was looked at last, then id and worker of each that was found
+-- ARGV[4]  the last fence that was looked at in the first worker, 0 = none  ARGV[5] 1 = forced: found operations end at
+--          once  ARGV[6…] ids, then workers
+-- Output   number of workers that are done, the last fence that was looked at in the next one, then id and worker of
+--          each found operation
 -- Events   c for each that a forced cancel ended, and the change, if any was found
 -- include: base
 -- include: header
@@ -32,8 +34,8 @@ local function look_at(worker, fence, element)
   found[#found + 1] = worker
 end
 
--- The fences of a worker behind the last one, in order, and true; where they are many, about the first BATCH of them: sorting all takes
--- longer than looking at these.
+-- Returns the fences of a worker behind the last one, in order, and whether these are all. If the fences are many, it
+-- returns about the first BATCH, because sorting all takes longer than looking at these.
 local function next_fences(worker)
   local keys, rest, lowest, highest = call('HKEYS', PREFIX .. 'inflight:' .. worker), {}, nil, nil
   for i = 1, #keys do
@@ -55,7 +57,7 @@ local function next_fences(worker)
   return first, first == rest
 end
 
--- Whether all that it holds was looked at.
+-- Looks at the operations of a worker. Returns whether all were looked at.
 local function look_through(worker)
   local fences, are_all = next_fences(worker)
   looked = looked + 1

@@ -1,8 +1,9 @@
--- Cancels everything that is in the queue now, in constant time: what waits becomes a cancelled batch, what runs is asked to end.
+-- Cancels everything that is in the queue now, in constant time: waiting operations become a cancelled batch, and
+-- running ones are asked to end.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by  ARGV[2] reason
--- Output   number that waited, number that run
--- Events   one with the count of those that waited, and the change
+-- Output   how many operations waited, how many run
+-- Events   one with the number of operations that waited, and the change
 -- include: base
 -- include: cancel_batch
 -- include: flush

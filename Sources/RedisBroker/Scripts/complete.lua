@@ -1,11 +1,11 @@
--- Ends operations well (group commit), then claims again if asked to.
+-- Finishes operations in a commit batch, then claims again if asked to.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  worker  ARGV[2] 1 = a repeat  ARGV[3] epoch  ARGV[4] capacity to claim, 0 = none
--- ARGV[5]  the highest fence that the worker was ever given, and names: see claim.lua
+-- ARGV[5]  the highest fence that the worker ever got, and names: see claim.lua
 -- ARGV[6]  number u of untracked operations  ARGV[7] number of their ids that follow, at most 50
--- ARGV[8…] u fences, the ids for the event, then for each tracked one: fence, id, result ('' = none); at most 100 of these keep
---          the call short
--- Output   1: '' = all are done, or a character for each, untracked first: 1 done, 2 already, 0 stale
+-- ARGV[8…] u fences, the ids for the event, then for each tracked operation: fence, id, result ('' = none). At most 100
+--          tracked operations keep the call short
+-- Output   1: '' = all are done, or a character for each, untracked first: 1 done, 2 done before, 0 stale
 --          2: the reply of a claim, or an empty array
 -- Events   f for each that ended
 -- include: base
@@ -24,7 +24,7 @@ local last = FIRST + untracked - 1
 local first_triple = last + ids + 1
 local outcomes = {}
 
--- '2' = it ended under this fence before.
+-- Returns 2 if the operation ended under this fence before, else 0.
 local function repeated(fence, id)
   local head = head_of(id)
   return head and fence_of(head) == tonumber(fence) and stored_state_of(head) == 'f' and '2' or '0'
@@ -39,7 +39,7 @@ for i = 1, tracked do
   if held[i] then finish_tracked(ARGV[at + 1], held[i], ARGV[at + 2]) end
 end
 drop_cancel_requests(worker, FIRST, last, first_triple)
--- What these have held up may be claimed in this call.
+-- Operations that waited for these may be claimed in this call.
 go_on()
 add('executing', -(left + tracked_left))
 local all = left == untracked and tracked_left == tracked

@@ -1,11 +1,14 @@
--- Changes what an operation that has not started waits for, or the members of a group that has not ended well.
+-- Changes the dependencies of an operation that has not started, or the members of a group that has not finished.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  by (one word)  ARGV[2] id  ARGV[3] lines "after …" as of enqueue_linked: what it waits for besides; '' = nothing
--- ARGV[4]  part or last, if these are a part, or the last one, of what its producer has left open: see the line "open"; '' = they are not
--- ARGV[5…] names of what it waits for no more, at most 500
--- Output   1 and behind it, with a blank before each, the names that are new; 0 unknown, the letter of the state that forbids it, h it is held, o it is not
---          open, n and the id of an unknown dependency, m too many, g it is a group and these are no members, or the other way round, or an error
--- Events   b if it is blocked now, r, s or c if it is that no more, with the change; of a group those of its end, and no change
+-- ARGV[1]  by (one word)  ARGV[2] id  ARGV[3] lines "after …" as of enqueue_linked.lua: further dependencies; '' = none
+-- ARGV[4]  part or last: these are a part, or the last part, of what the producer has left open (see the line "open");
+--          '' = neither
+-- ARGV[5…] names of dependencies that go, at most 500
+-- Output   1 and behind it, with a blank before each, the new names; 0 unknown, the letter of the state that forbids
+--          it, h it is held, o it is not open, n and the id of an unknown dependency, m too many, g it is a group and
+--          these are no members, or the other way round; or an error
+-- Events   b if the operation is blocked now, r, s or c if it no longer is, with the change; of a group those of its
+--          end, and no change
 -- include: base
 -- include: links
 -- include: change_needs
@@ -13,7 +16,7 @@
 -- include: finish
 -- include: flush
 local by, id = ARGV[1], ARGV[2]
--- Members come by the thousands, and no operator has changed anything.
+-- Members come by the thousands, and no operator has changed anything, so the change of a group is not noted.
 local is_of_group = false
 
 local function parsed()

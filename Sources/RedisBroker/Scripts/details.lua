@@ -1,8 +1,8 @@
--- Reads operations as a whole.
+-- Reads whole operations.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     ids, at most 500
--- Output   for each, or for the first of them where that has 4 MiB: an empty array (no such operation), or record, state, owner ('' or
---          "fence worker"), errors, extras as field and value in turn
+-- Output   for each, up to the one that reaches 4 MiB: an empty array (no such operation), or record, state, owner (''
+--          or "fence worker"), errors, extras as field and value in turn
 -- Events   none (reads only)
 -- include: base
 -- include: detail

@@ -1,8 +1,8 @@
--- Reads what an operation depends on, or what depends on it, a part at a time.
+-- Reads the dependencies or the dependents of an operation, a part at a time.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  id, or QUEUE/ID of one in another queue  ARGV[2] needs | dependents  ARGV[3] cursor, 0 = the beginning
--- Output   cursor of the rest (0 = none), then the name of each (an id, or QUEUE/ID); with the beginning of the dependents also "QUEUE/" for each other
---          queue that may have more of them
+-- Output   cursor of the rest (0 = none), then the name of each (an id, or QUEUE/ID); with the first part of the
+--          dependents also "QUEUE/" for each other queue that may have more of them
 -- Events   none (reads only)
 -- include: base
 -- include: needs

@@ -1,9 +1,10 @@
--- Changes what waits: its priority, the time for which it waits, or its envelope.
+-- Changes waiting operations: the priority, the time for which they wait, or the envelope.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  by (one word); then for each operation, at most 100: id, header and envelope as the caller has read them, lane ('' = as it was),
---          from now on so many ms ('' = as it was), new envelope ('' = as it was)
--- Output   a character for each: 1 changed, ~ it has changed since it was read, the letter of the state that forbids it, 0 unknown
--- Events   s for each that waits for a time now, with the change
+-- ARGV[1]  by (one word); then for each operation, at most 100: id, header and envelope as the caller has read them,
+--          lane ('' = as it was), delay from now in ms ('' = as it was), new envelope ('' = as it was)
+-- Output   a character for each: 1 changed, ~ it has changed since the caller read it, the letter of the state that
+--          forbids it, 0 unknown
+-- Events   s or t for each that waits for another time now, with the change
 -- include: base
 -- include: size
 -- include: expire
@@ -13,7 +14,7 @@
 -- include: flush
 local outcomes, largest, changed, last_changed = {}, 0, 0, nil
 
--- In its place or in another one, with another revision, so that a reference that stays in a lane is stale.
+-- Moves an operation, or keeps it in its place, with a new revision: a reference that stays in a lane is stale.
 local function move(id, head, lane, delay)
   local state, header = stored_state_of(head), changed_header(head, next_revision(head))
   if lane ~= '' then header = with_lane(header, lane) end

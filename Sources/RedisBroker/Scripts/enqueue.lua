@@ -1,12 +1,13 @@
--- Puts operations into the queue. Atomic; a repeat with the same call number is answered as the first call was.
+-- Puts operations into the queue. Atomic; a repeat with the same call number gets the answer of the first call.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  producer: random id of the client, '' = not repeatable
--- ARGV[2]  number of this call, growing per producer
--- ARGV[3]  lowest call number of the producer that is still unanswered: answers below it are forgotten
--- ARGV[4…] groups, at most 500 operations in all: the front of their headers, 27 characters with delay and expiry as durations
---          in ms (base 36); how many they are; and of each its id and its envelope
--- Output   one character per operation: 1 created, 0 one with this id exists; or an error, if anything is not valid
--- Events   r or s for each that was created
+-- ARGV[2]  number of this call, which grows with each call of the producer
+-- ARGV[3]  lowest call number of the producer that is still unanswered: answers below it are deleted
+-- ARGV[4…] header batches, at most 500 operations in all: the front of their headers, 27 characters with delay and
+--          expiry as durations in ms (base 36); how many operations; and of each its id and its envelope
+-- Output   one character per operation: 1 created, 0 an operation with this id exists; or an error, if anything is not
+--          valid
+-- Events   r or s for each created operation
 -- include: start
 -- include: enqueue_single
 -- include: rest

@@ -1,13 +1,14 @@
--- Puts operations into the queue of which some are linked: they have a unique key, a limit key, or wait for others. As enqueue.lua,
--- but for these.
+-- Puts operations into the queue, some of which are linked: they have a unique key, a limit key, or dependencies.
+-- Otherwise like enqueue.lua.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  producer  ARGV[2] number of this call  ARGV[3] lowest call number that is still unanswered: see enqueue.lua
--- ARGV[4…] groups as there; of linked operations, whose front has the flags 3, or 7 with a limit key, their links stand before each: lines
---          "NAME VALUE"
--- Output   one character per operation: 1 created, 0 one with this id exists, n one that it is to wait for is unknown, u another one has its unique
---          key, m too many wait for that key, g a group takes no more members or has ended, x a run has ended; behind a space each the ids of what is
---          unknown, has a key or takes none; or an error, if anything is not valid
--- Events   r, s or b for each that was created, c for each that it supersedes, or whose dependency has failed
+-- ARGV[4…] header batches as there. The front of linked operations has the flags 3, or 7 with a limit key; their links
+--          stand before each: lines "NAME VALUE"
+-- Output   one character per operation: 1 created, 0 an operation with this id exists, n a dependency is unknown, u
+--          another operation has its unique key, m too many wait for that key, g a group takes no more members or has
+--          ended, x a run has ended; then, each behind a space, the ids of unknown dependencies, of holders of keys,
+--          and of such groups; or an error, if anything is not valid
+-- Events   r, s or b for each created operation, c for each that it supersedes, or whose dependency has failed
 -- include: base
 -- include: groups
 -- include: calls

@@ -1,8 +1,9 @@
--- Ends runs that did not finish: retry, dead, cancelled, or later again without a used attempt. A requested cancel beats all others.
+-- Ends runs that did not finish: retry, dead, cancelled, or later again without a used attempt. A cancel request beats
+-- all others.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  worker; then for each operation: fence, id, kind (t retry | d dead | c cancelled | k caught by a
---          standing cancel | z snoozed | y left its slot to others), pause in ms or id of the standing cancel, error JSON ('' = none),
---          "instant by reason" of the standing cancel, or why it is snoozed
+-- ARGV[1]  worker; then for each operation: fence, id, kind (t retry | d dead | c cancelled | k cancelled by a standing
+--          cancel | z snoozed | y left its slot to others), pause in ms or id of the standing cancel, and one text:
+--          error JSON ('' = none), "instant by reason" of the standing cancel, or why it is snoozed
 -- Output   a character for each: the state it went to (t | d | c | s | r), = it went there before, 0 stale
 -- Events   the same states
 -- include: base
@@ -15,15 +16,15 @@
 local worker = ARGV[1]
 local outcomes = {}
 
--- A repeat finds the record as the first call left it: with its fence as the last one, and no longer running.
+-- A repeat finds the record as the first call left it: under the same fence, and no longer running.
 local function repeated(fence, id)
   local head = head_of(id)
   if not head or fence_of(head) ~= tonumber(fence) then return '0' end
   return find('tdcbsru', stored_state_of(head), 1, true) and '=' or '0'
 end
 
--- The body has asked to be run again later. It started in time, so no expiry counts any more; and it ended by itself, so lost workers are
--- counted anew.
+-- Runs an operation later again, as its body has asked. The operation started in time, so its deadline no longer
+-- counts. The run ended by itself, so lost workers are counted anew.
 local function run_again(id, head, kind, pause, reason)
   local extras = extras_key(id)
   add('returned', 1)
@@ -38,7 +39,7 @@ local function run_again(id, head, kind, pause, reason)
   return 's'
 end
 
--- It matched a standing cancel before its body began: no attempt is used.
+-- Ends an operation that matched a standing cancel before its body began. No attempt is used.
 local function end_caught(id, head, request, standing, trace)
   if call('HEXISTS', STANDING, standing) == 1 then call('HINCRBY', STANDING, 'caught:' .. standing, '1') end
   finish_cancelled(id, head, request or trace, failures_of(head))

@@ -1,9 +1,10 @@
--- Reads figures over time, the newest first.
+-- Reads statistics over time, the newest first.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  m = minutes of the queue, h = hours by operation name, d = days by operation name
 -- ARGV[2]  how many of the newest are left out  ARGV[3] how many are read: at most 480 minutes, 8 hours or days
 -- ARGV[4]  server time that decides which is the newest; '' = now
--- Output   server time, then for each that there is: number of the minute, hour or day since 1970, name ('' = the queue), counts
+-- Output   server time, then for each that exists: number of the minute, hour or day since 1970, name ('' = the queue),
+--          counts
 -- Events   none (reads only)
 -- include: base
 local unit, skip, count = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])

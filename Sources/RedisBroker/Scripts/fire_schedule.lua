@@ -1,12 +1,13 @@
--- Enqueues the operation of a schedule's instant, if that is still its next one, and sets the next. All workers may try: one does.
+-- Enqueues the operation of a schedule's instant, if that is still its next one, and sets the next. All workers may
+-- try; one succeeds.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  id  ARGV[2] the instant  ARGV[3] the revision of its definition  ARGV[4] the instant after it, '' = there is none
--- ARGV[5]  1 = instants were missed  ARGV[6] why it cannot go on, '' = it can
--- ARGV[7…] one operation as enqueue_linked.lua takes it: the front of its header, 1, its links if that says so, its id and its envelope; nothing =
---          none is enqueued
--- Output   1 done, 0 it was done before, or the schedule has changed, or the instant is not there yet; milliseconds until the next instant of
---          any schedule, '' = there is none
--- Events   r, s or b for the operation, c for each that it supersedes; that the schedule has stopped
+-- ARGV[1]  id  ARGV[2] the instant  ARGV[3] the revision of its definition  ARGV[4] the instant after it, '' = none
+-- ARGV[5]  1 = instants were missed  ARGV[6] why the schedule cannot go on, '' = it can
+-- ARGV[7…] one operation as enqueue_linked.lua takes it: the front of its header, 1, its links if the front says so,
+--          its id and its envelope; absent = no operation is enqueued
+-- Output   1 done, 0 it was done before, or the schedule has changed, or the instant has not come yet; milliseconds
+--          until the next instant of any schedule, '' = none
+-- Events   r, s or b for the operation, c for each that it supersedes; the change, if the schedule stops
 -- include: base
 -- include: groups
 -- include: size
@@ -20,7 +21,7 @@ if not head or due ~= instant or head.revision ~= ARGV[3] or instant > now then 
 local runs = call('HGET', SCHEDULES, 'runs:' .. id)
 local fired, last, last_id, missed, overlapped = string.match(runs, '^(%d+) (%d+) (%S+) (%d+) (%d+)\n')
 
--- Returns an outcome as enqueue_linked.lua does, or nil and what is wrong.
+-- Returns an outcome as enqueue_linked.lua does, or nil and the error.
 local function enqueue_one()
   local groups, n, largest = read_groups(7, '[013]')
   if not groups then return nil, n end

@@ -1,9 +1,11 @@
--- Gives operations back untried: neither attempt nor delivery changes. Pass them newest first, so that the oldest ends at the head.
+-- Gives operations back untried: neither attempt nor delivery changes. Pass the newest first, so that the oldest ends
+-- at the head.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  worker; then for each operation: fence, id, pause in ms (-1 = to the head of its lane), and the name that the worker does not
---          know ('' = another reason): the operation waits for a worker that knows it, or for the pause if there are too many names
+-- ARGV[1]  worker; then for each operation: fence, id, pause in ms (-1 = to the head of its lane), and the name that
+--          the worker does not handle ('' = another reason): the operation waits for a worker that handles it, or for
+--          the pause if too many names have sets
 -- Output   a character for each: r ready, s scheduled, c cancelled (it was requested meanwhile), = repeated, 0 stale
--- Events   the same states; control messages 'unhandled NUMBER NAME', each for a name of which there were none before
+-- Events   the same states; control messages 'unhandled NUMBER NAME', one for each new name
 -- include: base
 -- include: leave_inflight
 -- include: enter_queue
@@ -20,7 +22,8 @@ local function repeated(fence, id)
   return head and fence_of(head) == tonumber(fence) and find('rsub', stored_state_of(head), 1, true) and '=' or '0'
 end
 
--- For a while, or until a worker comes that knows the name. Its expiry was taken out when it was handed out.
+-- Makes an operation wait for the pause, or for a worker that handles its name. The claim removed the deadline, so it
+-- is set again.
 local function wait(id, head, pause, name)
   if name == '' or not enter_unhandled(id, head, name) then
     enter_set(id, head, 's', now + pause)
@@ -52,7 +55,7 @@ end
 for i = 2, #ARGV, 4 do
   outcomes[#outcomes + 1] = settle(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]) or -1, ARGV[i + 3])
 end
--- A rate counts what was tried.
+-- A rate counts only tried operations, so the starts come back.
 if untried > 0 then
   local m = call('HMGET', META, 'limits', 'bucket')
   local rate = m[1] and rate_of(m[1], m[2])

@@ -1,4 +1,4 @@
--- An operator holds operations that wait: they are blocked until they are released, cancelled or expire.
+-- Holds waiting operations for an operator: they are blocked until they are released, cancelled or expire.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2] reason  ARGV[3…] ids, at most 500
 -- Output   a character for each: 1 held, the letter of the state that forbids it, 0 unknown

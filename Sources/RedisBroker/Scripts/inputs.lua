@@ -1,8 +1,8 @@
 -- Reads how the dependencies of an operation ended, and their results.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  id  ARGV[2] cursor, 0 = the beginning
--- Output   cursor of the rest (0 = none), then for each dependency: its name, how it ended (f d c e, m = removed, - = it has not), and 1 and its result,
---          2 = the result, if there is one, stands in that operation, or 0 = there is none
+-- Output   cursor of the rest (0 = none), then for each dependency: its name, how it ended (f d c e, m = removed,
+--          - = it has not), and 1 and its result, 2 = the result, if any, is stored with that operation, or 0 = none
 -- Events   none (reads only)
 -- include: base
 -- include: keep_input

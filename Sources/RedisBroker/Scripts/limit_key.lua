@@ -1,8 +1,9 @@
--- What holds back the operations of a limit key.
+-- Reads what holds back the operations of a limit key.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  key  ARGV[2] how many ids
--- Output   its limits, those of all keys ('' = none), how many wait in no lane, how many stand in lanes, how many run, the first ids of these, server time, and
---          when all starts of its rate are back, in microseconds ('' = they are)
+-- Output   its limits, those of all keys ('' = none), how many wait in no lane, how many stand in lanes, how many run,
+--          some ids of these (in order), server time, and when all starts of its rate are back, in microseconds
+--          ('' = now)
 -- Events   none (reads only)
 -- include: base
 -- include: limit_key_names

@@ -1,8 +1,8 @@
--- Operations of another queue are to depend on these: their queue is to hear of their ends from now on.
+-- Lets operations of another queue depend on these: that queue hears of their ends from now on.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  the queue of what is to depend on them  ARGV[2…] ids, at most 500
--- Output   for each "STATE SEQUENCE" and its result, if it has finished and the result is short. The state is f d c e, m = it was removed, - = it has not
---          ended, ? = it is not there, ! = too many queues have to hear of it
+-- ARGV[1]  the queue of the dependents  ARGV[2…] ids, at most 500
+-- Output   for each "STATE SEQUENCE" and its result, if it has finished and the result is short. The state is f d c e,
+--          m = removed, - = it has not ended, ? = unknown, ! = too many queues have to hear of it
 -- Events   none
 -- include: base
 -- include: record
@@ -12,7 +12,7 @@
 local DEPENDENT_QUEUES = 64
 local queue, reply, bytes = ARGV[1], {}, 0
 
--- Of what is removed while the queue has not heard of its end.
+-- Returns the end of a removed operation, if the other queue has not heard of it.
 local function said_of_removed(id)
   local score = call('ZSCORE', outbox_of(queue), id)
   if not score then return '? 0' end
@@ -20,7 +20,7 @@ local function said_of_removed(id)
   return state .. format(' %.0f', sequence)
 end
 
--- Whether there was room for it.
+-- Adds the queue to those that hear of the end. Returns false if they are too many.
 local function add_queue(id, head)
   local queues, n = call('HGET', extras_key(id), 'dependentQueues') or '', 0
   for known in string.gmatch(queues, '%S+') do

@@ -1,6 +1,6 @@
--- Reads log lines. Numbers go on growing while old lines are dropped.
+-- Reads log lines. Line numbers go on growing while old lines are dropped.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  id  ARGV[2] number of the first line, from 0  ARGV[3] most lines
+-- ARGV[1]  id  ARGV[2] number of the first line, from 0  ARGV[3] how many lines at most
 -- Output   number of the first line that follows, then the lines as report.lua stored them
 -- Events   none (reads only)
 -- include: base

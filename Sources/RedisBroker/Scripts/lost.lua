@@ -1,8 +1,8 @@
 -- Reads the workers that a queue has lost lately, the newest first.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  rows, at most 1,000
--- Output   for each: worker, when what it held was handed back, "lease until, last beat, handed back, dead, cancelled, ids, what it said
---          about itself"
+-- Output   for each: worker, when its operations were last recovered, "lease until, last heartbeat, recovered, dead,
+--          cancelled, ids, the worker's description of itself"
 -- Events   none (reads only)
 -- include: base
 -- include: losses

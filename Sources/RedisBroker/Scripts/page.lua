@@ -1,17 +1,19 @@
--- One page of a state's place.
+-- Reads one page of the operations in a state.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  letter of the state  ARGV[2] cursor, '' = the beginning  ARGV[3] rows, at most 500; fewer where 200 are answered, or they have 4 MiB
--- ARGV[4…] values to look for: for each the number of its pieces, and these. A row whose record has all pieces of none of them is left out
--- Output   cursor of the next page ('' = none), how many rows were left out, for each other row the cursor of what is behind it, then each of
---          these rows: a detail (see details.lua), or for an untracked operation
---          element, state, owner
+-- ARGV[1]  letter of the state  ARGV[2] cursor, '' = the beginning  ARGV[3] rows, at most 500; fewer once the answer
+--          has 200, or 4 MiB
+-- ARGV[4…] values to search for: for each the number of its pieces, and these. A row is left out unless its record has
+--          all pieces of one of them
+-- Output   cursor of the next page ('' = none), how many rows were left out, the cursor behind each other row, then
+--          each of these rows: a detail (see details.lua), or for an untracked operation element, state, owner
 -- Events   none (reads only)
 -- include: base
 -- include: rows
 -- include: fences
 -- include: batches
 -- include: limit_key_names
--- Unhandled ones, in the order of their sets' numbers and then as they wait; the cursor is "u number score id" of the last row.
+-- Lists unhandled operations by the numbers of their sets, then as they wait. The cursor is "u number score id" of the
+-- last row.
 local function page_of_unhandled(number, score, id)
   local numbers = {}
   for _, field in ipairs(call('HKEYS', PREFIX .. 'unhandled:names')) do
@@ -40,8 +42,8 @@ local function page_of_unhandled(number, score, id)
   reply[1] = ''
 end
 
--- Operations that wait in no lane because of their limit keys: the keys with most ready ones first, each in its order; the cursor is "k rank score id" of the last
--- row, or "k rank".
+-- Lists operations that wait in no lane because of their limit keys. The keys with most ready operations come first,
+-- each in its order. The cursor is "k rank score id" of the last row, or "k rank".
 local function page_of_keys(rank, score, id)
   local steps = 0
   while rows < limit and steps < limit and not is_answered() do
@@ -60,16 +62,17 @@ local function page_of_keys(rank, score, id)
   reply[1] = format('k %d', rank) .. (score and ' ' .. score .. ' ' .. id or '')
 end
 
--- Behind which position of a lane the element with this id stands now. What is claimed leaves the head, and what is given back comes there, so it has moved
--- a little. It is looked for from there to the head; nil and a position: it may be before that, the next page goes on looking. Once it is gone, all
--- that was before it is.
+-- Returns the position behind the element with this id in a lane. A claim removes elements at the head, and operations
+-- that are given back enter there, so the element has moved a little. The search goes from its old position to the
+-- head. nil and a position: the element may stand before that, and the next page goes on searching. If the element is
+-- gone, so are all elements that stood before it.
 local SEARCHED = 5000
 local ELEMENT_GUESS = 16384
 local SEARCHED_BYTES = 1048576
 local STEP = 250
 local function position_behind(lane, position, id)
   local last, looked, bytes = position + STEP, 0, 0
-  -- Large elements come a few at a time. Each search gets behind where it began, so it comes to an end.
+  -- Large elements are read a few at a time. Each search gets past the position where it began, so it comes to an end.
   while last > 0 and (last >= position or (looked < SEARCHED and bytes < SEARCHED_BYTES)) do
     local average = looked > 0 and bytes / looked or ELEMENT_GUESS
     local first = max(0, last - max(1, min(STEP, floor(SEARCHED_BYTES / 4 / average))))
@@ -84,10 +87,10 @@ local function position_behind(lane, position, id)
   return nil, last
 end
 
--- Lanes: the highest priority first, next to run first; the cursor is "lane position id" of the last row, or "lane position". Behind them come
--- those that wait in no lane.
+-- Lists lanes: the highest priority first, next to run first. The cursor is "lane position id" of the last row, or
+-- "lane position". Operations that wait in no lane follow.
 local function page_of_lane_places(lane, position, id)
-  -- A cursor may come from outside.
+  -- A client may send any cursor.
   if id then position = min(position, call('LLEN', PREFIX .. 'lane:' .. lane)) end
   if id and id_of(call('LINDEX', PREFIX .. 'lane:' .. lane, format('%d', position - 1)) or '') ~= id then
     local found, searched = position_behind(PREFIX .. 'lane:' .. lane, position, id)
@@ -121,8 +124,8 @@ local function page_of_lanes()
   page_of_lane_places(tonumber(lane or 4), tonumber(position or 0), last ~= '' and last or nil)
 end
 
--- Executing operations: worker by worker, each in order of fences; the cursor is "worker fence" of the last row. Leases change their order all the time, so the
--- workers have that of their names.
+-- Lists executing operations: worker by worker, each in the order of fences. The cursor is "worker fence" of the last
+-- row. The order of leases changes all the time, so workers are sorted by name.
 local function page_of_executing()
   local last_worker, last_fence = string.match(cursor, '^(%S+) (%d+)$')
   local workers, place = call('ZRANGE', PREFIX .. 'leases', 0, 999), ''

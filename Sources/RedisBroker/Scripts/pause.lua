@@ -1,4 +1,4 @@
--- Pauses or resumes a queue. What runs goes on.
+-- Pauses or resumes a queue. Running operations go on.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  1 pause, 0 resume  ARGV[2] for how many ms, 0 = until resumed  ARGV[3] by (one word)  ARGV[4] reason
 -- Output   1

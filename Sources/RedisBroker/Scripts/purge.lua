@@ -1,8 +1,10 @@
--- Removes what waits in a queue, a bounded part in each call: at most 200 operations and about 256 KiB. What came after the first call stays.
+-- Removes the waiting operations of a queue, a bounded part in each call: at most 200 operations and about 256 KiB.
+-- Operations that arrive after the first call stay.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  by (one word)  ARGV[2] sequence up to which is removed, '' = this is the first call  ARGV[3] place, 1 = the first
--- ARGV[4]  so many members of it that stay were passed  ARGV[5] removed by the calls before
--- Output   removed, sequence, place where the next call goes on (0 = it is done), members passed
+-- ARGV[1]  by (one word)  ARGV[2] highest sequence to remove, '' = this is the first call  ARGV[3] place, 1 = the first
+-- ARGV[4]  how many members of it stay and were passed; for limit keys the cursor of a scan  ARGV[5] how many
+--          operations the calls before removed
+-- Output   removed, sequence, place where the next call goes on (0 = done), members passed
 -- Events   the change, with the first call that removes something and with the last
 -- include: base
 -- include: limits
@@ -30,7 +32,7 @@ local function remove_record(id, head)
   note_gone(id, head)
 end
 
--- Members that are to stay are passed by their rank.
+-- Purges a sorted set. Members that stay are passed by their rank.
 local function purge_set(key)
   local ids = call('ZRANGE', key, format('%d', passed), format('%d', passed + SWEEP_LIMIT - looked - 1))
   for i = 1, #ids do
@@ -41,8 +43,8 @@ local function purge_set(key)
   return #ids == 0
 end
 
--- From the head; what is to stay goes back there. Operations that came later stand behind the others of their lane, so a part in which all of
--- them stay is the end.
+-- Purges a lane from its head; elements that stay go back there. Later operations stand behind the others of their
+-- lane, so a part in which all stay is the end.
 local function purge_lane(key)
   local kept, found = {}, false
   while has_room() do
@@ -70,8 +72,8 @@ local function purge_lane(key)
   return not found
 end
 
--- What waits in no lane because of a limit key, before what stands in lanes and would make way for it. `passed` is the cursor of a scan: what it
--- names is purged before it goes on.
+-- Purges the operations of a limit key that wait in no lane. The place comes before the lanes, whose operations would
+-- make way for them. `passed` is the cursor of a scan: the keys that it names are purged before it goes on.
 local function purge_key(key)
   for lane = 0, 4 do
     local first = place_score_of(lane, 0)
@@ -98,7 +100,7 @@ local function purge_keys()
   return passed == 0
 end
 
--- The unhandled names in the order of the alphabet, which does not change while their numbers do.
+-- The unhandled names in alphabetical order, which does not change while their numbers do.
 local names
 local function unhandled_name(index)
   if not names then
@@ -108,8 +110,8 @@ local function unhandled_name(index)
   return names[index]
 end
 
--- Places: three sets, those of limit keys, five lanes, then the sets of unhandled names.
--- What waits for its turn at a unique key goes before what has the key.
+-- Places: three sets, limit keys, five lanes, then the sets of unhandled names. An operation that waits for its turn at
+-- a unique key goes before the holder.
 local SETS = { 'blocked', 'scheduled', 'retrying' }
 local function purge_place()
   if SETS[place] then return purge_set(PREFIX .. SETS[place]) end
@@ -119,7 +121,7 @@ local function purge_place()
   if not name then return nil end
   local before = #gone
   local is_end = purge_set(unhandled_key(call('HGET', PREFIX .. 'unhandled:names', name) or ''))
-  -- The name is gone with the last operation of it, and the next one has its place.
+  -- The name goes with its last operation, and the next name takes its place.
   if #gone > before and not call('ZSCORE', PREFIX .. 'unhandled', name) then
     table.remove(names, place - 9)
     passed = 0
@@ -138,7 +140,7 @@ while place > 0 and has_room() do
 end
 
 if #gone > 0 then
-  -- What waits for these hears of it while they are there.
+  -- Operations that wait for these are notified while the records exist.
   go_on()
   erase(gone)
 end

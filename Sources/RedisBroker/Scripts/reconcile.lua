@@ -1,8 +1,10 @@
 -- Makes a worker and Redis agree on what the worker owns.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  worker  ARGV[2] epoch, stored: older claims take nothing from now on  ARGV[3…] the fences that the worker knows
--- Output   1 if there are more to find + 2 times the revision of the standing cancels, number of lost fences, the lost fences, then fence and element (header + envelope)
---          of at most 200 (and about 256 KiB) that the worker does not know, oldest first
+-- ARGV[1]  worker  ARGV[2] epoch, which is stored: claims of an older epoch take nothing from now on  ARGV[3…] the
+--          fences that the worker knows
+-- Output   1 if more are left to find + 2 times the revision of the standing cancels, number of lost fences, the lost
+--          fences, then fence and element (header + envelope) of at most 200 operations (and about 256 KiB) that the
+--          worker does not know, oldest first
 -- Events   none
 -- include: base
 -- include: record

@@ -1,7 +1,8 @@
--- Takes ends of which another queue has to hear, for a second; `resolve` there and `relayed` here follow.
+-- Takes ends that another queue has to hear of, for a second; `resolve` there and `relayed` here follow.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
--- Output   the other queue, then for each end: id, sequence, letter, and its result if it has finished and the result is short; nothing if there is none
+-- Output   the other queue, then for each end: id, sequence, letter, and its result if it has finished and the result
+--          is short; an empty array without ends
 -- Events   none
 -- include: base
 -- include: keep_input
@@ -9,7 +10,7 @@
 local AT_ONCE = 100
 local TURN = 1000
 
--- The first queue for which there are ends and whose turn no other relay has.
+-- Takes the first queue with ends that no other relay has taken.
 local function take_queue()
   for _ = 1, 8 do
     local queue = call('ZRANGEBYSCORE', OUTBOXES, '-inf', NOW, 'LIMIT', '0', '1')[1]

@@ -1,7 +1,8 @@
--- Another queue has heard of these ends. One that was tried again meanwhile has another end, or none: that is not taken out.
+-- Notes that another queue has heard of these ends. An operation that was tried again meanwhile has another end, or
+-- none: such an entry stays.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  the other queue  ARGV[2…] of each end id, sequence and letter
--- Output   1 if there is more to relay now
+-- ARGV[1]  the other queue  ARGV[2…] id, sequence and letter of each end
+-- Output   1 if more can be relayed now
 -- Events   none
 -- include: base
 -- include: outboxes

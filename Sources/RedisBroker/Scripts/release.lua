@@ -1,8 +1,9 @@
--- Releases what is blocked. Held operations go to the head of their lane, or back to the time for which they waited, if that is to come; what needs
--- others needs them no more.
+-- Releases blocked operations. A held operation goes to the head of its lane, or back to the time for which it waited,
+-- if that is still to come. An operation that waits for dependencies loses them.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2…] ids, at most 500
--- Output   a character for each: 1 released, the letter of the state that forbids it (of groups and their callbacks always), 0 unknown
+-- Output   a character for each: 1 released, the letter of the state that forbids it (always for groups and their
+--          callbacks), 0 unknown
 -- Events   r, s or t for each, with the change
 -- include: base
 -- include: size
@@ -44,7 +45,7 @@ local function release(id)
   return '1'
 end
 
--- The last one first, so that they stand in their order at the head of a lane.
+-- The last one first, so that the operations stand in their order at the head of a lane.
 for i = #ARGV, 2, -1 do outcomes[i - 1] = release(ARGV[i]) end
 note_large(largest)
 if changed > 0 then note_change('release', ARGV[1], changed, '', last_changed) end

@@ -1,14 +1,15 @@
 -- Stores the result of an effect under the fence of the run that had it, once for each label.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  worker  ARGV[2] fence  ARGV[3] id  ARGV[4] label  ARGV[5] result (JSON)
--- Output   a character: 1 stored, 0 the fence is stale, l there are too many labels, b too many bytes; or = and the result that is stored
+-- Output   a character: 1 stored, 0 the fence is stale, l too many labels, b too many bytes; or = and the result that
+--          is stored
 -- Events   none
 -- include: base
 -- include: record
--- Defaults.swift holds them too, and a test compares the two.
+-- Defaults.swift has the same values; a test compares the two.
 local ONCE_LABELS = 64
 local ONCE_BYTES = 65536
--- A removing command comes first: the effect has happened, so it is stored when Redis is full, too.
+-- A removing command comes first: the effect has happened, so its result must be stored even when Redis is full.
 call('HDEL', META, '')
 local id, field, result = ARGV[3], 'once:' .. ARGV[4], ARGV[5]
 local element = call('HGET', PREFIX .. 'inflight:' .. ARGV[1], ARGV[2])

@@ -14,14 +14,14 @@
 local outcomes, erased, is_erased = {}, {}, {}
 call('HDEL', META, '')
 
--- Of what has ended.
+-- Handles the links of an ended operation.
 local function remove_links(id, head, state)
   if stored_state_of(head) ~= state then
-    -- Ended by a cancel of the queue, and not cleared away yet: its dependents have heard nothing.
+    -- A cancel of the queue has ended the operation, and it is not cleared away yet: its dependents have heard nothing.
     end_links(id, head, 'm')
   elseif state ~= 'f' then
     note_removals({ id })
-    -- As many as may hear at once do.
+    -- As many dependents as this call may notify hear of it at once.
     local score = call('ZSCORE', OUTBOX, id)
     if score then
       call('ZREM', OUTBOX, id)
@@ -50,7 +50,7 @@ end
 
 for i = 2, #ARGV do outcomes[i - 1] = remove(ARGV[i]) end
 if #erased > 0 then
-  -- What waits for these hears of it while they are there.
+  -- Operations that wait for these are notified while the records exist.
   go_on()
   erase(erased)
   note_change('remove', ARGV[1], #erased, '', erased[1])

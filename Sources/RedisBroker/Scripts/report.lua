@@ -1,9 +1,11 @@
 -- Stores what running operations write about themselves, each under its fence.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  worker  ARGV[2] number of this call, growing (a repeat has the same), 0 = none; then for each report: fence, id,
---          kind (p progress | l log line | k checkpoint | a cancel acknowledged | s the body of a forced cancel has stopped), content
+-- ARGV[1]  worker  ARGV[2] number of this call, which grows (a repeat has the same), 0 = none; then for each report:
+--          fence, id, kind (p progress | l log line | k checkpoint | a cancel acknowledged | s the body of a forced
+--          cancel has stopped), content
 -- Output   a character for each: 1 stored, 0 the fence is stale
--- Events   none; clients that follow an operation get a p for its progress
+-- Events   r or s for an operation that gets the unique key of a stopped body; clients that follow an operation get a p
+--          for its progress
 -- include: base
 -- include: record
 -- include: waiters
@@ -20,7 +22,7 @@ if number > 0 and not is_repeat then
   call('PEXPIRE', about, 3600000)
 end
 
--- Where the lines of each attempt begin: "attempt:line attempt:line".
+-- Stores where the log lines of each attempt begin: "attempt:line attempt:line".
 local marked = {}
 local function mark_attempt(id, line)
   local head = head_of(id)
@@ -33,13 +35,14 @@ local function mark_attempt(id, line)
   call('HSET', extras_key(id), 'logAttempts', (marks and marks .. ' ' or '') .. format('%d:%d', attempt, line))
 end
 
--- What stands before the text of a stored line: a byte 1 and the time. Lines of older versions are the text alone.
+-- The prefix of a stored line: a byte 1 and the time. Lines of older versions have no prefix.
 local STAMP = char(1) .. NOW36
 local function text_bytes(line)
   return find(line, char(1), 1, true) == 1 and #line - #STAMP or #line
 end
 
--- The log keeps its last lines; `logBase` counts those that went, so that a reader's line numbers stay valid.
+-- Stores a log line. The log keeps its last lines; `logBase` counts the dropped ones, so line numbers of readers stay
+-- valid.
 local function keep_line(id, line)
   local key, extras = log_key(id), extras_key(id)
   local lines = call('RPUSH', key, STAMP .. line)
@@ -53,7 +56,7 @@ local function keep_line(id, line)
   end
 end
 
--- A forced cancel has taken the fence: of that run only these two times are stored.
+-- Stores a report about a run whose fence a forced cancel has taken: only the times of these two kinds.
 local function store_of_forced(fence, id, kind)
   if kind ~= 'a' and kind ~= 's' then return '0' end
   if kind == 's' and call('HEXISTS', inflight, fence) == 0 then call('HDEL', PREFIX .. 'cancelling:' .. ARGV[1], fence) end

@@ -1,8 +1,11 @@
--- Another queue says how its operations stand that some of this one depend on; a message, or the answer to a question. It may come late, or twice.
+-- Takes states that another queue reports of its operations, on which operations of this queue depend. A call is a
+-- message, or the answer to a question, and may come late, or twice.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  the other queue  ARGV[2…] of each id, sequence, state (as `link` answers) and its result, '' = it has none, or a long one
+-- ARGV[1]  the other queue  ARGV[2…] of each operation id, sequence, state (as `link` answers) and its result,
+--          '' = none, or a long one
 -- Output   1
--- Events   c for each dependent that is cancelled, r or s for each that can start, b for each dead group of which a member is tried again
+-- Events   c for each dependent that is cancelled, r or s for each that can start, b for each dead group of which a
+--          member is tried again
 -- include: base
 -- include: finish
 -- include: remote
@@ -11,8 +14,8 @@
 local DEPENDENTS = 100
 
 if not is_queue_name(ARGV[1]) or #ARGV > 1 + 4 * BATCH then return redis.error_reply('ERR sluice: resolve takes the name of a queue and at most 500 operations') end
--- Notes a dependency that has not ended since it got this sequence: no end before counts, also one on its way. If it had ended before, it is tried again,
--- and its groups wait for it.
+-- Notes a dependency that has not ended since it got this sequence: no earlier end counts, not even one on its way. If
+-- the dependency had ended before, it is tried again, and its groups wait for it.
 local function note_live(name, sequence, ended)
   call('HSET', remote_key(name), 'sequence', format('%.0f', sequence - 1))
   if not ended then return end

@@ -1,8 +1,10 @@
--- Gives up a worker's lease, once it holds nothing.
+-- Gives up the lease of a worker that holds nothing.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  worker  ARGV[2…] its last figures: number, how many names, then name and counts of each; nothing if it has none
--- Output   1 = gone, 0 = it still holds operations; its lease stays until it lapses, and its figures are not taken
--- Events   none
+-- ARGV[1]  worker  ARGV[2…] its last statistics: number, how many names, then name and counts of each; absent if it has
+--          none
+-- Output   1 = gone, 0 = the worker still holds operations; its lease stays until it lapses, and its statistics are not
+--          taken
+-- Events   r or s for each operation that gets a unique key which a forced cancel has left with the worker
 -- include: base
 -- include: numbers
 -- include: schedule_watch

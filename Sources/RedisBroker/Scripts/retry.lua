@@ -1,9 +1,10 @@
--- An operator's retry: dead, cancelled and expired operations become ready with fresh attempts, or blocked if they need others; scheduled and
--- retrying ones become ready at once.
+-- Retries operations for an operator: dead, cancelled and expired ones become ready with fresh attempts, or blocked if
+-- they wait for dependencies; scheduled and retrying ones become ready at once.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2…] ids, at most 500
--- Output   a character for each: 1 done, the letter of the state that forbids it (of a group, and of a callback whose group has ended otherwise, always), 0 unknown, k another operation has its unique key; behind a space
---          each the ids of those
+-- Output   a character for each: 1 done, the letter of the state that forbids it (always for a group, and for a
+--          callback whose group has ended otherwise), 0 unknown, k another operation has its unique key; then, each
+--          behind a space, the ids of these holders
 -- Events   r or b for each, with the change
 -- include: base
 -- include: size
@@ -19,7 +20,8 @@
 call('HDEL', META, '')
 local outcomes, largest, changed, last_changed = {}, 0, 0, nil
 
--- What it needs in other queues may have ended without a message that got here; where they are many, the first are asked for.
+-- A dependency in another queue may have ended without a message that got here, so it is asked for. If the dependencies
+-- are many, only the first are.
 local names_left = 200
 local function ask_for_needs(id)
   if names_left <= 0 then return end
@@ -31,16 +33,17 @@ local function ask_for_needs(id)
   names_left = names_left - #needs / 2
 end
 
--- Errors and log stay. What the last run left in the record (start, fence, end) goes, and so does a passed expiry. Another
--- revision invalidates references left behind; a new sequence takes it out of an earlier cancel of the whole queue.
+-- Makes an operation ready. Errors and log stay. The times of the last run and the deadline are cleared; the fence
+-- stays until the next start. A new revision makes references stale that were left behind. A new sequence takes the
+-- operation out of an earlier cancel of the whole queue.
 local function make_ready(id, head, failures)
   local sequence = call('HINCRBY', META, 'sequence', 1)
   add('notEnqueued', 1)
   local header = changed_header(head, next_revision(head), failures, 1, NOW36, ZERO9)
-  -- Never all that an operation with errors or a log has: `erase` looks for these where there are extras.
+  -- An operation with errors or a log keeps some extras: `erase` looks for errors and a log only if it has extras.
   call('HDEL', extras_key(id), 'cancelAt', 'cancelBy', 'cancelReason', 'cancelAcknowledgedAt', 'progress', 'cancelForced',
     'cancelForcedFence', 'cancelForcedWorker', 'cancelStoppedAt', 'cancelStanding', 'turn', 'heldAt', 'heldBy', 'heldReason', 'heldFrom')
-  -- Of a cancel that came while it ran untracked, and for which it ended too early.
+  -- An intent may be left from a cancel that came while the operation ran untracked, too late for that run.
   call('HDEL', PREFIX .. 'intents', id)
   header = with_sequence(header, sequence)
   if tonumber(call('HGET', extras_key(id), 'unmet') or 0) > 0 then
@@ -59,13 +62,13 @@ local function take_key_again(id)
   return is_free
 end
 
--- A callback that would wait for ever.
+-- Whether an operation is a callback that would wait for ever.
 local function is_hopeless_callback(id)
   local _, is_hopeless = callback_of(id)
   return is_hopeless
 end
 
--- Expired, and not ended yet by a claim or sweep.
+-- Whether an operation has expired, and no claim or sweep has ended it yet.
 local function is_overdue(head)
   local deadline = deadline_of(head)
   return deadline and deadline <= now
@@ -80,7 +83,7 @@ local function retry(id)
     if is_linked(head) and is_hopeless_callback(id) then return state end
     if is_linked(head) and not take_key_again(id) then return 'k' end
     leave_ended(id, head, state)
-    -- The end that dependents have not heard of is none any more.
+    -- Dependents must not hear of the end that the retry undoes.
     if is_linked(head) then take_back_end(id) end
     make_ready(id, head, '000')
     if is_linked(head) then group_members().wait_for_retry(id) end

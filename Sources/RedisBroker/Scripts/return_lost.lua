@@ -1,9 +1,10 @@
--- Puts an operation that is ready, but has no reference in its lane, there again: what doctor --fix does.
+-- Puts a ready operation without a reference back into its lane, for doctor --fix.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  id  ARGV[2] head of its record, as doctor read it
--- Output   1 = done, 0 = it is not so any more
--- Events   none: it was ready, and is
--- The new revision makes a reference stale that is further than LOOK_AHEAD from both ends of a long lane, so that it never starts twice.
+-- Output   1 = done, 0 = the operation has changed, or has its place
+-- Events   none: the operation was ready, and still is
+-- The new revision makes a reference stale that is further than LOOK_AHEAD from both ends of a long lane, so the
+-- operation never starts twice.
 -- include: base
 -- include: record
 -- include: linked_header

@@ -1,9 +1,10 @@
 -- Reads schedules of a queue.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  due: those whose instant has come; page: in the order of their ids; one  ARGV[2] of a page the id before it, '' = the first page; of one its id
+-- ARGV[1]  due: schedules whose instant has come; page: schedules by id; one  ARGV[2] for a page the id before it,
+--          '' = the first page; for one its id
 -- ARGV[3]  how many, at most 100
--- Output   now, milliseconds until the next instant of any ('' = there is none), 1 = there are more, then of each: id, revision and what else
---          stands before the definition, definition, runs, its next instant ('' = none)
+-- Output   now, milliseconds until the next instant of any schedule ('' = none), 1 = more follow, then for each: id,
+--          revision and what else stands before the definition, definition, runs, its next instant ('' = none)
 -- Events   none
 -- include: base
 -- include: schedule_entry

@@ -1,9 +1,11 @@
 -- Sets or removes limits of a queue, and of its limit keys.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  by (one word)  ARGV[2] how many may run at once: '' = as it was, 0 = any number  ARGV[3] how many may start, in how many ms, and how
---          many of them at once, with spaces between: '' = as it was, 0 = any number  ARGV[4…] of each key (* = of all keys that have none of their
---          own): the key, how many of it may run at once, its weight, and how many of it may start, as above; of each: '' = as it was, - = as of all keys
--- Output   the limits as META has them ('' = there are none), then each key and its limits, or an error, if there are too many
+-- ARGV[1]  by (one word)  ARGV[2] how many may run at once: '' = as it was, 0 = any number
+-- ARGV[3]  how many may start, in how many ms, and how many of them at once, with spaces between: '' = as it was,
+--          0 = any number
+-- ARGV[4…] for each key (* = all keys without limits of their own): the key, how many of it may run at once, its
+--          weight, and how many of it may start, as above. For each value: '' = as it was, - = as for all keys
+-- Output   the limits as META has them ('' = none), then each key and its limits; or an error, if there are too many
 -- Events   the change
 -- include: base
 -- include: room
@@ -13,7 +15,7 @@ local KEYS_WITH_LIMITS = 1000
 if #ARGV > 3 and call('HLEN', PREFIX .. 'keyLimits') + (#ARGV - 3) / 4 > KEYS_WITH_LIMITS then
   return redis.error_reply('ERR sluice: more than ' .. KEYS_WITH_LIMITS .. ' keys with limits of their own')
 end
--- A removing command first: a limit must be changed when Redis is full.
+-- A removing command first: a change of limits must work when Redis is full.
 call('DEL', PREFIX .. 'full')
 local by, concurrency, rate = ARGV[1], ARGV[2], ARGV[3]
 local known = call('HMGET', META, 'limits', 'bucket')
@@ -27,7 +29,8 @@ if ARGV[2] ~= '' then note('concurrency ' .. (ARGV[2] == '0' and 'none' or ARGV[
 local function rate_text(text) return format('rate %s per %s ms, burst %s', string.match(text, '^(%d+) (%d+) (%d+)$')) end
 if ARGV[3] ~= '' then note(rate == '' and 'rate none' or rate_text(rate)) end
 
--- Other ones of the first keys with most that is ready may start now; those of more keys follow when one of theirs ends.
+-- A change for all keys takes effect now for the KEYS_AT_ONCE keys with most ready operations. Other keys follow when
+-- one of their operations ends.
 local KEYS_AT_ONCE = 100
 local function touch(key)
   if key ~= '*' then

@@ -1,4 +1,4 @@
--- Corrects the number of references that were left behind in lanes: what doctor --fix does.
+-- Corrects the number of stale references in lanes, for doctor --fix.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  the fence and ARGV[2] the sequence of the queue, ARGV[3] the number as it is, ARGV[4] as it should be
 -- Output   1 = done, 0 = the queue has changed since doctor counted

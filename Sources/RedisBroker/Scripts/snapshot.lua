@@ -1,17 +1,19 @@
--- Everything that a screen shows of one queue, in one step; bounded by the workers (200) and the executing rows asked for.
+-- Reads all that a screen shows of one queue, in one step; bounded by 200 workers and the executing rows asked for.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  executing rows, at most 200
--- Output   time, ready with unhandled, scheduled, retrying, finished, dead, cancelled, expired, milliseconds that the oldest ready has waited
---          (-1 none), meta fields, totals, workers (id, lease until, in flight, beat at, info, course, slots, …), executing rows (worker, fence,
---          element or record cut to 1 KiB, 1 if it is a record, extras …), number of names of unhandled operations, the 20 names with most
---          of them (name, how many, …), blocked, limit keys: their number, limits (key, limits, …) and the 20 with most ready ones (key, ready, of these
---          in no lane, running, when all starts of its rate are back in microseconds, …)
+-- Output   time, ready with unhandled, scheduled, retrying, finished, dead, cancelled, expired, milliseconds that the
+--          oldest ready operation has waited (-1 = none), meta fields, totals, workers (id, lease until, in flight,
+--          heartbeat at, info, course, slots, …), executing rows (worker, fence, element or record cut to 1 KiB, 1 if
+--          it is a record, progress, when its cancel was requested, …), number of names of unhandled operations, the 20
+--          names with most of them (name, how many, …), blocked, limit keys: their number, limits (key, limits, …) and
+--          the 20 with most ready operations (key, ready, of these in no lane, running, when all starts of its rate are
+--          back in microseconds, …)
 -- Events   none
 -- include: base
 -- include: record
 -- include: fences
 -- include: limit_key_names
--- Of an operation that runs.
+-- The bytes that are shown of an executing operation.
 local SHOWN_BYTES = 1024
 local rows = tonumber(ARGV[1])
 local ready, oldest = 0, -1
@@ -79,7 +81,7 @@ for i = 1, #leases, 2 do
   end
 end
 
--- What a cancel of the whole queue ended is cancelled before it is cleared away.
+-- Operations that a cancel of the whole queue has ended count as cancelled before they are cleared away.
 local cancelled = call('ZCARD', PREFIX .. 'ended:c') + max(0, tonumber(call('HGET', TOTALS, 'clearing') or 0))
 
 return {

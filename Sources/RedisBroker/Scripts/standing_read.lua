@@ -1,7 +1,8 @@
 -- Reads the standing cancels of a queue.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
--- Output   now, the revision of the list, then for each that is alive: id, end, when it was set, by, query, reason, how many it has caught
+-- Output   now, the revision of the list, then for each that is alive: id, end, when it was set, by, query, reason, how
+--          many operations it has cancelled
 -- Events   none
 -- include: base
 -- include: standing_list

@@ -1,6 +1,7 @@
--- Sets a standing cancel, or another end, requester and reason for the one with the same query.
+-- Sets a standing cancel, or replaces end, requester and reason of the one with the same query.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  by (one word)  ARGV[2] for how many ms  ARGV[3] query (one line, at most 1 KiB)  ARGV[4] reason  ARGV[5] how many a queue may have
+-- ARGV[1]  by (one word)  ARGV[2] for how many ms  ARGV[3] query (one line, at most 1 KiB)  ARGV[4] reason  ARGV[5] how
+--          many a queue may have
 -- Output   its id and when it ends; '' and '' if the queue has as many as it may
 -- Events   the change, with the query and for how long
 -- include: base

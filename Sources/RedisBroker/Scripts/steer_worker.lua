@@ -1,6 +1,7 @@
--- Stores what an operator has set for a worker. The worker reads it with its heartbeat; the message only says when to beat.
+-- Stores an operator's setting for a worker. The worker reads it with its heartbeat; the message only asks for one.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  worker  ARGV[2] field: course or slots  ARGV[3] value: running, quiet, stop; a number  ARGV[4] by (one word)
+-- ARGV[1]  worker  ARGV[2] field: course or slots  ARGV[3] value: running, quiet or stop; a number of slots  ARGV[4] by
+--          (one word)
 -- Output   1 stored, 0 the worker has no lease in this queue
 -- Events   the change
 -- include: base

@@ -1,7 +1,9 @@
--- Reads what the stream keeps of a queue's events, oldest first.
+-- Reads a queue's events that the stream still has, oldest first.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  the entry to begin behind, '' = by time  ARGV[2] milliseconds before now  ARGV[3] entries, at most 500
--- Output   server time, number of the last event, entries in the stream, the first of these ('' = none), then entry and text of each
+-- ARGV[1]  the entry to begin behind, '' = by time  ARGV[2] how many milliseconds before now to begin  ARGV[3] entries,
+--          at most 500
+-- Output   server time, number of the last event, entries in the stream, the first of these ('' = none), then entry and
+--          text of each
 -- Events   none (reads only)
 -- include: base
 local stream, from = PREFIX .. 'stream', ARGV[1]

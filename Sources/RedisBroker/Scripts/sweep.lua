@@ -1,11 +1,11 @@
--- One bounded step of what is left to do: a lapsed worker, a cancelled queue, deadlines that no claim has noticed, or ends of which dependents have not
--- heard.
--- It hands back what one worker held (the oldest first, at most 200), or clears away at most 80 operations and about 256 KiB, or lets at most 100
--- dependents hear.
+-- Does one bounded step of the work that is left in a queue. A step recovers operations of one lapsed worker (the
+-- oldest first, at most 200), clears away a part of a cancelled queue (at most 80 operations and about 256 KiB), ends
+-- at most 100 operations beyond their deadline that no claim has noticed, or notifies at most 100 dependents of ends.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
 -- Output   recovered, dead, cleared, 1 if more is left to sweep now
--- Events   r for each recovered (s with its last delivery), d for those delivered too often, c where a cancel was requested or a queue cancelled
+-- Events   r for each recovered operation (s before its last delivery), d for each that was delivered too often, c
+--          where a cancel was requested or a queue cancelled, e for each that has expired
 -- include: base
 -- include: recover
 -- include: clear_batch
@@ -13,7 +13,8 @@
 -- include: expire
 -- include: flush
 call('HDEL', META, '')
--- Only a beat notices that Redis was away or its clock was set. A sweep that comes before it takes no worker for dead.
+-- Only a heartbeat notices that Redis was away or its clock was set. A sweep that comes before it counts no worker as
+-- lost.
 local function lapsed_worker()
   local m = call('HMGET', META, 'leaseFloor', 'lastSeen', 'longestGap')
   if tonumber(m[1] or 0) >= now then return nil end
@@ -22,7 +23,7 @@ local function lapsed_worker()
   return call('ZRANGEBYSCORE', PREFIX .. 'leases', '-inf', format('(%d', now), 'LIMIT', 0, 1)[1]
 end
 
--- Where nothing is claimed, because the queue is paused or all slots are busy.
+-- Deadlines pass unnoticed if nothing is claimed, because the queue is paused or all slots are busy.
 local EXPIRED_AT_ONCE = 100
 local worker = lapsed_worker()
 local cleared, expired = 0, 0

@@ -1,20 +1,21 @@
 import Logging
 import Synchronization
 
-/// Sends operations in order, each once, and keeps them while Redis is away.
+/// Sends operations to Redis in order, and keeps them in memory while Redis is away.
 ///
-/// One call is under way at a time. A call whose outcome is unknown is repeated with the same operations: all have a record, so
-/// Redis says of those that it has that they are there already.
+/// One call is in flight at a time. If its outcome is unknown, the buffer repeats it with the same operations. Each
+/// operation has a record, so Redis recognizes the operations that it already stored.
 final class EnqueueBuffer: Sendable {
-    /// Gives operations to the broker, as `Broker.enqueue` does.
+    /// Enqueues operations through the broker; see `Broker.enqueue`.
     typealias Sink = @Sendable (_ operations: [NewOperation], _ queue: String) async throws -> [EnqueueOutcome]
 
     private struct State {
         var line: EnqueueLine
         var isSending = false
-        /// The number of operations at the head of the line whose call Redis has not answered yet.
+        /// The number of operations at the head of the line that are in the call in flight.
         var underWay = 0
-        /// The number of operations at the head that go one per call, because Redis refused the call that held them all.
+        /// The number of operations at the head that are sent one per call, because Redis refused the call with all of
+        /// them.
         var single = 0
         var isAway = false
         var isClosed = false
@@ -37,18 +38,18 @@ final class EnqueueBuffer: Sendable {
         state = Mutex(State(line: EnqueueLine(limits)))
     }
 
-    /// How many operations wait.
+    /// The number of buffered operations.
     var count: Int { state.withLock { $0.line.count } }
-    /// Redis did not answer, or took nothing, when it was last tried.
+    /// True if the last call failed and its operations stayed in the buffer.
     var isAway: Bool { state.withLock { $0.isAway } }
 
     // MARK: Producers
 
-    /// Puts operations into the line and waits for Redis as long as the patience allows.
+    /// Adds operations to the buffer, and waits for Redis to store them, at most the patience.
     ///
-    /// - Returns: the outcome of each, once it is known.
-    /// - Throws: `.bufferFull` if there is no room in time, `.unavailable` after `close`, or the refusal of Redis; `CancellationError`
-    ///   if the task is cancelled while there is no room.
+    /// - Returns: the receipt, which has the outcome of each operation once it is known.
+    /// - Throws: `.bufferFull` if no room becomes free in time; `.unavailable` after `close`; the refusal of Redis;
+    ///   `CancellationError` if the task is cancelled while it waits for room.
     func enqueue(_ operations: [NewOperation], queue: String, progress: (Int) -> Void) async throws -> EnqueueReceipt {
         let receipt = EnqueueReceipt(count: operations.count)
         for (index, operation) in operations.enumerated() {
@@ -74,14 +75,14 @@ final class EnqueueBuffer: Sendable {
         var operation = operation
         operation.tracked = true
         let entry = EnqueueLine.Entry(operation: operation, queue: queue, receipt: receipt, index: index, since: .now)
-        // Of each operation: many go through a small buffer as long as Redis takes them.
+        // Each operation has its own deadline: many pass through a small buffer as long as Redis takes them.
         let deadline = ContinuousClock.now + limits.patience
         while try !append(entry) { try await waitForRoom(until: deadline, admitted: index, of: count) }
     }
 
-    /// Ends an enqueue of which only the first ones are in the line: those are kept like any that are buffered.
+    /// Ends an enqueue of which only the first operations were admitted; these stay buffered.
     ///
-    /// - Returns: what to throw: rather that some of these were refused, if there are such.
+    /// - Returns: the error to throw: a refusal of an admitted operation if Redis has refused one, otherwise `error`.
     private func end(_ receipt: EnqueueReceipt, admitted: Int, of count: Int, after error: any Error) -> any Error {
         let refusal = receipt.close()
         let outcome = error as? OperationsError ?? OperationsError(.unavailable, "its enqueue was cancelled")
@@ -89,7 +90,7 @@ final class EnqueueBuffer: Sendable {
         return refusal ?? error
     }
 
-    /// - Returns: false if there is no room.
+    /// - Returns: false if the buffer has no room.
     private func append(_ entry: EnqueueLine.Entry) throws(OperationsError) -> Bool {
         let (isIn, begins) = try state.withLock { state throws(OperationsError) -> (Bool, Bool) in
             guard !state.isClosed else {
@@ -147,26 +148,27 @@ final class EnqueueBuffer: Sendable {
         let wasAway = state.withLock { state in
             defer { state.isAway = false }
             state.underWay = 0
-            // After `close` has given them up they are not in the line any more.
+            // `close` may have removed these operations from the line already.
             if !state.line.isEmpty { state.line.removeHead(head.count) }
             state.single = max(0, state.single - head.count)
             return state.isAway
         }
         for (entry, outcome) in zip(head, outcomes) {
-            // Whose first try was not answered is there because of that.
+            // An earlier attempt without an answer may have created the operation, so `exists` counts as created.
             entry.receipt.settle(entry.index, .success(entry.isUncertain ? .created : outcome))
         }
         if wasAway { logger.notice("Redis takes operations again", metadata: ["buffered": "\(count)"]) }
     }
 
-    /// - Returns: true if these operations stay first in the line, for another try after a pause.
+    /// - Returns: true if the operations stay at the head of the line and are sent again after a pause.
     private func keep(_ head: [EnqueueLine.Entry], after error: OperationsError) -> Bool {
         switch error.code {
         case .unavailable, .outcomeUnknown:
             noteAway(head, after: error)
             return true
         case .full, .denied, .untrusted, .incompatible:
-            // An enqueue that still waits throws; operations whose enqueue has returned stay.
+            // An enqueue that still waits throws the error. Operations stay if their enqueue has returned, or if an
+            // earlier attempt got no answer.
             let refused = remove(head) { !$0.isUncertain && $0.receipt.refuse($0.index, error) }
             if refused.isEmpty { noteAway(head, after: error) }
             return refused.isEmpty
@@ -186,7 +188,7 @@ final class EnqueueBuffer: Sendable {
         if isNews { logger.warning("Redis takes no operations", metadata: ["error": "\(error.message)"]) }
     }
 
-    /// Redis refuses a whole call. Sending each operation in a call of its own shows which one is meant.
+    /// Handles the refusal of a whole call. Sends the operations of a larger call one by one, to find the refused one.
     private func refuse(_ head: [EnqueueLine.Entry], _ error: OperationsError) {
         guard head.count == 1 else {
             state.withLock { state in
@@ -227,21 +229,21 @@ final class EnqueueBuffer: Sendable {
 
     // MARK: End
 
-    /// Waits until nothing waits any more.
+    /// Waits until all operations that are in the buffer now are settled.
     ///
-    /// - Returns: how many operations still do.
+    /// - Returns: the number of operations that are still buffered; 0 if all of them are settled.
     func flush(within limit: Duration) async -> Int {
         let last = state.withLock { $0.line.entries.last }
         guard let last else { return 0 }
         let deadline = ContinuousClock.now + limit
-        // In order: with the last one's call all before it are settled, but for those that came meanwhile.
+        // Operations leave in order: the last one is settled after all others. Operations added meanwhile do not count.
         while !(await last.receipt.wait(atMost: max(.zero, deadline - .now))), ContinuousClock.now < deadline {
             if Task.isCancelled { break }
         }
         return last.receipt.outcome(last.index) == nil ? count : 0
     }
 
-    /// Admits nothing more, waits for what is in the line, and gives up the rest.
+    /// Admits no more operations, waits for the buffered ones at most `closeTimeout`, and gives up the rest.
     func close() async {
         state.withLock { $0.isClosed = true }
         _ = await flush(within: limits.closeTimeout)

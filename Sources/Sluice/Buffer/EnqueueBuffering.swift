@@ -1,29 +1,36 @@
-/// How many operations a client keeps in memory while Redis is away, and for how long its calls wait.
+/// Limits for operations that a client keeps in memory while Redis is away.
 ///
-/// - Every enqueue goes through one line in memory and leaves it in order, once. An enqueue that Redis does not answer within the patience
-///   returns with `EnqueueStorage.buffered`; its operations are sent when Redis is back.
-/// - All operations are tracked: only a record shows that an operation is stored already. Delays and expiries go on while they wait.
-/// - Operations that wait when the process ends are lost. End with `SluiceClient.close()`, which waits for them and logs what is left.
-/// - An enqueue that asks for durability is never buffered, and does not wait in the line.
+/// - All enqueues pass through one buffer in memory, in order, each operation once. If Redis does not answer an enqueue
+///   within `patience`, the enqueue returns with `EnqueueStorage.buffered`. The client sends the operations when Redis
+///   is back.
+/// - All operations are tracked, because only a record shows that an operation is stored already. Delays and expiries
+///   keep running while operations are buffered.
+/// - Buffered operations are lost when the process ends. Call `SluiceClient.close()` at the end: the client waits for
+///   them, and logs how many are left.
+/// - An enqueue with durability does not use the buffer: its operations are never buffered, and do not wait behind
+///   buffered ones.
 public struct EnqueueBuffering: Sendable, Equatable {
-    /// Most operations that wait at a time.
+    /// Maximum number of operations in the buffer, at least 1.
     public var maxOperations: Int
-    /// Most bytes of headers and envelopes that wait at a time.
+    /// Maximum number of bytes of headers and envelopes in the buffer, at least 1 MiB.
     public var maxBytes: Int
-    /// How long an enqueue waits for Redis before it leaves its operations in the buffer, and how long for room in a full one.
+    /// How long an enqueue waits for Redis before it leaves its operations in the buffer, and for room in a full
+    /// buffer.
     ///
-    /// The wait for room begins anew with each operation, and the wait for Redis when all are in: one operation waits at most twice
-    /// as long, and many wait on as long as room comes for the next one in time.
+    /// The wait for room begins anew with each operation. The wait for Redis begins when all operations are in the
+    /// buffer. An enqueue of one operation therefore waits at most twice this long. An enqueue of many can wait longer,
+    /// as long as room for each operation comes in time.
     public var patience: Duration
     /// How long `close()` waits for the buffer to become empty.
     public var closeTimeout: Duration
 
-    /// Buffering with every default visible.
+    /// Creates limits; the signature shows every default.
     ///
     /// - Parameters:
-    ///   - maxOperations: most operations that wait at a time, at least 1.
-    ///   - maxBytes: most bytes that wait at a time, at least the 1 MiB that one operation may have.
-    ///   - patience: how long an enqueue waits for Redis, and how long each of its operations for room in a full buffer.
+    ///   - maxOperations: maximum number of operations in the buffer, at least 1.
+    ///   - maxBytes: maximum number of bytes in the buffer, at least 1 MiB, the limit of one operation.
+    ///   - patience: how long an enqueue waits for Redis, and how long each of its operations waits for room in a full
+    ///     buffer.
     ///   - closeTimeout: how long `close()` waits for the buffer to become empty.
     public init(
         maxOperations: Int = 10_000,
@@ -45,10 +52,10 @@ public struct EnqueueBuffering: Sendable, Equatable {
 
 /// Where an enqueued operation is.
 public enum EnqueueStorage: Sendable, Equatable {
-    /// Redis has it.
+    /// Redis has stored the operation.
     case stored
-    /// It waits in this process's memory for Redis, and is lost if the process ends.
+    /// The operation waits for Redis in this process's memory, and is lost if the process ends.
     case buffered
-    /// It waited, and will never be stored, for this reason.
+    /// The operation was buffered and will never be stored; the error says why.
     case refused(OperationsError)
 }

@@ -1,4 +1,4 @@
-/// Operations on their way to Redis, in order. A pure value.
+/// Buffered operations in sending order. A pure value.
 struct EnqueueLine {
     typealias Instant = ContinuousClock.Instant
 
@@ -6,11 +6,11 @@ struct EnqueueLine {
         var operation: NewOperation
         var queue: String
         var receipt: EnqueueReceipt
-        /// Its place in the receipt.
+        /// The operation's index in the receipt.
         var index: Int
-        /// Since when its durations run.
+        /// The time from which the delay and the expiry count.
         var since: Instant
-        /// It was sent, and whether Redis took it is not known.
+        /// True if the operation was sent and the outcome is unknown.
         var isUncertain = false
     }
 
@@ -31,10 +31,10 @@ struct EnqueueLine {
         byteCount += entry.operation.elementByteCount
     }
 
-    /// The next call: what stands first and has the same queue.
+    /// Returns the operations of the next call: the first ones that have the same queue and fit into one call.
     ///
-    /// - Parameter count: at most so many.
-    /// - Returns: a copy: a slice would share the storage, and every append would copy all of it.
+    /// - Parameter count: the maximum number of operations.
+    /// - Returns: a copy. A slice would share the storage, and every append would copy all of it.
     func head(atMost count: Int = Defaults.batch) -> [Entry] {
         guard let queue = entries.first?.queue else { return [] }
         let run = entries.prefix(count).prefix { $0.queue == queue }
@@ -45,7 +45,7 @@ struct EnqueueLine {
     mutating func removeHead(_ count: Int) {
         byteCount -= entries.prefix(count).reduce(0) { $0 + $1.operation.elementByteCount }
         entries = entries.dropFirst(count)
-        // An empty slice lets go of what it was cut from.
+        // An empty slice would keep the storage that it was cut from.
         if entries.isEmpty { entries = [] }
     }
 
@@ -53,7 +53,8 @@ struct EnqueueLine {
         for index in entries.indices.prefix(count) { entries[index].isUncertain = true }
     }
 
-    /// Takes out what fits the condition, which is asked once of each, among the first ones.
+    /// Removes the operations that fulfil the condition from the first `count`. Calls the condition once for each of
+    /// these.
     mutating func remove(amongFirst count: Int, where condition: (Entry) -> Bool) -> [Entry] {
         var (gone, kept): ([Entry], [Entry]) = ([], [])
         for entry in entries.prefix(count) {
@@ -67,12 +68,12 @@ struct EnqueueLine {
 }
 
 extension EnqueueLine.Entry {
-    /// With what is left of its durations.
+    /// Returns the operation with the time that is left of its delay and expiry.
     func operation(at now: ContinuousClock.Instant) -> NewOperation {
         var operation = operation
         let waited = (now - since).wholeMilliseconds
         operation.delayMilliseconds = max(0, operation.delayMilliseconds - waited)
-        // Zero would be for ever: what is too late already expires in Redis, where that can be seen.
+        // Zero would mean no expiry. A late operation gets 1 ms, so that it expires in Redis and people can see it.
         if operation.expiresMilliseconds > 0 {
             operation.expiresMilliseconds = max(1, operation.expiresMilliseconds - waited)
         }

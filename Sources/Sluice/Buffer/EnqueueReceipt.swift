@@ -1,15 +1,16 @@
 import Synchronization
 
-/// What became of the operations of one enqueue call that went through a buffer.
+/// The outcomes of one enqueue call that went through a buffer.
 final class EnqueueReceipt: Sendable {
     private struct State {
         var outcomes: [Result<EnqueueOutcome, OperationsError>?]
         var open: Int
-        /// The enqueue has not returned: its caller does not know yet that these operations are buffered, so it may still throw.
+        /// True until the enqueue returns. The caller does not know yet that operations are buffered, so the enqueue
+        /// may still throw.
         var isAwaited = true
         var lastWaiter = 0
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
-        /// Those whose time was over before they began to wait.
+        /// Numbers of waits that timed out or were cancelled before they began.
         var dismissed: Set<Int> = []
     }
 
@@ -17,7 +18,7 @@ final class EnqueueReceipt: Sendable {
 
     init(count: Int) { state = Mutex(State(outcomes: Array(repeating: nil, count: count), open: count)) }
 
-    /// nil = it is not known yet.
+    /// The outcome of an operation; nil if it is not known yet.
     func outcome(_ index: Int) -> Result<EnqueueOutcome, OperationsError>? { state.withLock { $0.outcomes[index] } }
 
     func settle(_ index: Int, _ outcome: Result<EnqueueOutcome, OperationsError>) {
@@ -25,16 +26,16 @@ final class EnqueueReceipt: Sendable {
         for waiter in waiters { waiter.resume(returning: true) }
     }
 
-    /// Refuses an operation whose enqueue can still throw that.
+    /// Settles an operation as refused if its enqueue can still throw the error.
     ///
-    /// - Returns: false if it was promised to be kept.
+    /// - Returns: false if the enqueue has returned, so the operation stays.
     func refuse(_ index: Int, _ error: OperationsError) -> Bool {
         let waiters = state.withLock { $0.isAwaited ? Self.settle(index, .failure(error), in: &$0) : nil }
         for waiter in waiters ?? [] { waiter.resume(returning: true) }
         return waiters != nil
     }
 
-    /// - Returns: the waiters, if this was the last outcome.
+    /// - Returns: the waiters to resume, if this was the last outcome.
     private static func settle(
         _ index: Int,
         _ outcome: Result<EnqueueOutcome, OperationsError>,
@@ -48,9 +49,9 @@ final class EnqueueReceipt: Sendable {
         return Array(state.waiters.values)
     }
 
-    /// Ends the enqueue: from now on its operations are buffered or stored.
+    /// Ends the enqueue: from now on its operations count as buffered or stored.
     ///
-    /// - Returns: the first refusal, if there is one.
+    /// - Returns: the first refusal; nil if Redis refused none of them.
     func close() -> OperationsError? {
         state.withLock { state in
             state.isAwaited = false
@@ -61,7 +62,8 @@ final class EnqueueReceipt: Sendable {
 
     /// Waits until all outcomes are known.
     ///
-    /// - Returns: false if the patience (nil = without end) or the task ended before.
+    /// - Parameter patience: the longest wait; nil = no limit.
+    /// - Returns: false if the time ran out or the task was cancelled first.
     @discardableResult
     func wait(atMost patience: Duration?) async -> Bool {
         let number = state.withLock { state in

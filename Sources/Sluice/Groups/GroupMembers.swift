@@ -1,9 +1,10 @@
 import Operations
 
 extension EnqueueOptions {
-    /// The groups that the operation enters, each once.
+    /// Returns the groups that the operation enters, each once, after checking them.
     ///
-    /// - Throws: `.invalidOption`.
+    /// - Throws: `.invalidOption` if the operation cannot enter groups or enters too many; `.invalidName` for a queue
+    ///   name.
     func checkedGroups() throws(OperationsError) -> [DependencyName] {
         guard !groups.isEmpty else { return [] }
         guard tracked != false else {
@@ -31,8 +32,8 @@ extension EnqueueOptions {
 }
 
 extension ProducerBroker where Self: OperatorBroker {
-    /// Enqueues operations that may wait for each other and may enter groups. A group of another queue waits for its new members before they
-    /// are enqueued: so it never ends without one that is there.
+    /// Enqueues operations that may depend on each other and may enter groups. A group of another queue gets its new
+    /// members before they are enqueued, so it never ends without a stored member.
     ///
     /// - Returns: the outcomes in the order of the operations.
     func enqueueLinked(
@@ -61,7 +62,7 @@ extension ProducerBroker where Self: OperatorBroker {
         return outcomes
     }
 
-    /// - Throws: `.invalidOption` if a new member would wait for something that waits for its group.
+    /// - Throws: `.invalidOption` if a new member would wait for an operation that waits for its group.
     private func refuseCycles(_ operations: [NewOperation], queue: String) async throws {
         for (group, places) in operations.placesByGroup({ $0.links?.entering ?? [] }) {
             let home = DependencyName(group.id, queue: group.queue ?? queue)
@@ -75,7 +76,8 @@ extension ProducerBroker where Self: OperatorBroker {
         }
     }
 
-    /// - Returns: one of these that waits for the group, directly or not; nil also if there are too many operations to look at.
+    /// - Returns: an operation of `names` that waits for the group, directly or not; nil also if the search would look
+    ///   at too many operations.
     private func found(in names: [DependencyName], waitingFor group: DependencyName) async throws -> DependencyName? {
         do {
             return try await first(of: names, thatWaitsFor: group)
@@ -84,7 +86,8 @@ extension ProducerBroker where Self: OperatorBroker {
         }
     }
 
-    /// An enqueue has thrown: what is not there leaves the groups that have heard of it. Where that cannot be known, these ask for it.
+    /// Removes announced members that were not enqueued, after an enqueue has thrown. If the outcome is unknown, the
+    /// members stay, and their groups ask for them.
     private func takeBack(_ announced: AnnouncedMembers, queue: String, after error: any Error) async {
         let code = (error as? OperationsError)?.code
         guard let code, ![.unavailable, .outcomeUnknown].contains(code) else { return }
@@ -95,7 +98,7 @@ extension ProducerBroker where Self: OperatorBroker {
         }
     }
 
-    /// Groups of other queues hear of their new members.
+    /// Adds the new members to groups of other queues.
     private func announce(
         _ operations: [NewOperation],
         queue: String,
@@ -108,7 +111,7 @@ extension ProducerBroker where Self: OperatorBroker {
         }
     }
 
-    /// What was there before enters its groups as well, and what was not enqueued leaves them.
+    /// Adds operations that existed before to their groups, and removes operations that were not enqueued.
     private func settle(
         _ operations: [NewOperation],
         _ outcomes: [EnqueueOutcome],
@@ -151,9 +154,9 @@ extension ProducerBroker where Self: OperatorBroker {
     }
 
     /// - Parameters:
-    ///   - group: with its queue.
-    ///   - note: is called with those that were no members before.
-    /// - Returns: whether all are members now.
+    ///   - group: the group, with its queue.
+    ///   - note: called with the operations that were no members before.
+    /// - Returns: true if all operations are members now.
     private func add(
         _ names: [DependencyName],
         to group: DependencyName,
@@ -176,16 +179,16 @@ extension ProducerBroker where Self: OperatorBroker {
     }
 }
 
-/// What groups of other queues have heard before an enqueue.
+/// The answers of groups in other queues that got members before an enqueue.
 private struct AnnouncedMembers {
-    /// By group, those that were no members before.
+    /// By group, the operations that were no members before.
     var new: [DependencyName: [DependencyName]] = [:]
-    /// By the places of operations that are not to be enqueued, the group that takes no more.
+    /// By the indexes of operations that are not enqueued, the group that takes no more members.
     var closed: [Int: OperationID] = [:]
 }
 
 extension [DependencyName] {
-    /// As many as a call carries.
+    /// The names, split into parts that fit into one call.
     var parts: [[DependencyName]] {
         stride(from: 0, to: count, by: OperationLinks.dependenciesOfACall).map {
             Array(self[$0..<Swift.min($0 + OperationLinks.dependenciesOfACall, count)])
@@ -194,7 +197,7 @@ extension [DependencyName] {
 }
 
 extension [NewOperation] {
-    /// The places of the operations that are to be in a group, in order.
+    /// Returns, for each group, the indexes of the operations that enter it, in order.
     fileprivate func placesByGroup(_ groups: (NewOperation) -> [DependencyName]) -> [(DependencyName, [Int])] {
         var places: [DependencyName: [Int]] = [:]
         for (place, operation) in enumerated() {
@@ -205,7 +208,8 @@ extension [NewOperation] {
 }
 
 extension [NewOperation] {
-    /// What the operations at these places wait for that is not among all of these, directly or by others of these.
+    /// Returns the dependencies outside this array that the operations at these indexes have, directly or through
+    /// others of the array.
     fileprivate func needed(by places: [Int]) -> [DependencyName] {
         guard contains(where: { $0.links?.after.isEmpty == false }) else { return [] }
         let own = Dictionary(enumerated().map { ($1.id, $0) }) { first, _ in first }
@@ -224,9 +228,9 @@ extension [NewOperation] {
 }
 
 extension NewOperation {
-    /// With its groups as its queue calls them.
+    /// Returns the operation with its groups sorted into those of its queue and those of other queues.
     ///
-    /// - Throws: `.invalidOption` if it is to wait for one of them, which would wait for it.
+    /// - Throws: `.invalidOption` if the operation depends on a group that it enters: the group would wait for it.
     fileprivate func entering(from queue: String) throws(OperationsError) -> NewOperation {
         var operation = self
         let names = (links?.entering ?? []).map { DependencyName($0.id, queue: $0.queue == queue ? nil : $0.queue) }

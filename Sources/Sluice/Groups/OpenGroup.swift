@@ -1,21 +1,21 @@
 import Operations
 import Synchronization
 
-/// A group in the body of `SluiceClient.withGroup`: adds members to it.
+/// The group in the body of `SluiceClient.withGroup`; adds members to it.
 public final class OpenGroup: Sendable {
-    /// For how long workers wait for its opener; it is heard of three times as often.
+    /// How long workers wait for a sign of life from the opener, which sends one three times as often.
     static let lease: Duration = .seconds(60)
 
     /// The group.
     public let group: OperationGroup
 
-    /// What is to be sent, in order; consecutive operations of one type with the same options in bulk.
+    /// The members to send, in order. Consecutive operations of one type with the same options are sent in bulk.
     private let batches = Mutex<[any SendableBatch]>([])
     private var client: SluiceClient { group.reference.client }
 
     init(_ group: OperationGroup) { self.group = group }
 
-    /// Adds an operation. It is sent when the body returns, with many others.
+    /// Adds an operation as a member. The group sends it with many others when the body returns.
     ///
     /// - Parameters:
     ///   - operation: the member.
@@ -24,11 +24,11 @@ public final class OpenGroup: Sendable {
         add([operation], EnqueueOptions(options))
     }
 
-    /// Adds operations. They are sent when the body returns.
+    /// Adds operations as members. The group sends them when the body returns.
     ///
     /// - Parameters:
     ///   - operations: the members.
-    ///   - options: for each of them.
+    ///   - options: the options of each member.
     public func add<Body: DistributedOperation>(_ operations: [Body], _ options: EnqueueOptions...) {
         add(operations, EnqueueOptions(options))
     }
@@ -50,7 +50,7 @@ public final class OpenGroup: Sendable {
     /// - Parameters:
     ///   - operation: the member.
     ///   - options: queue, priority, delay and so on.
-    /// - Returns: a handle to wait for the result, follow or cancel the operation.
+    /// - Returns: a handle to wait for the result, and to follow or cancel the operation.
     /// - Throws: as `SluiceClient.enqueue(_:_:)`.
     @discardableResult
     public func enqueue<Body: DistributedOperation>(
@@ -60,9 +60,9 @@ public final class OpenGroup: Sendable {
         try await client.enqueue(operation, EnqueueOptions(options), .group(group))
     }
 
-    /// Sends what was added so far, and returns when it is enqueued.
+    /// Sends the members that were added so far, and returns when they are enqueued.
     ///
-    /// - Throws: as the enqueue of many. What went before is enqueued then.
+    /// - Throws: as the enqueue of many operations. Members that were sent before the error stay enqueued.
     public func send() async throws {
         let batches = batches.withLock { batches in
             defer { batches = [] }
@@ -71,7 +71,7 @@ public final class OpenGroup: Sendable {
         for batch in batches { try await batch.send(client) }
     }
 
-    /// Says to the workers that the opener is there, until the task is cancelled.
+    /// Reports to the workers that the opener is alive, until the task is cancelled.
     func renewing() -> Task<Void, Never> {
         let (id, queue, client) = (group.id, group.queue, client)
         return Task {
@@ -99,7 +99,7 @@ private struct MemberBatch<Body: DistributedOperation>: SendableBatch {
 
     init(_ operations: [Body], _ options: EnqueueOptions) { (self.operations, self.options) = (operations, options) }
 
-    /// nil = their options differ, or are of one operation only.
+    /// Returns both batches as one; nil if their options differ, or have an id and so are for one operation only.
     func joined(with other: MemberBatch) -> MemberBatch? {
         guard options == other.options, options.id == nil else { return nil }
         var joined = self

@@ -1,7 +1,7 @@
 import Operations
 
 extension OperationContext {
-    /// The client of the worker that runs this operation: for all that is not bound to the run.
+    /// The client of the worker that runs this operation, for calls that are not bound to the run.
     ///
     /// - Throws: `OperationsError` with `.refused` in a local queue, which has no server.
     public var sluice: SluiceClient {
@@ -17,7 +17,8 @@ extension OperationContext {
         }
     }
 
-    /// Enqueues an operation from the body of this one. It gets the headers of this operation besides its own.
+    /// Enqueues an operation from the body of this one. The new operation gets the headers of this one in addition to
+    /// its own.
     ///
     /// ```swift
     /// for page in 1...document.pageCount {
@@ -26,11 +27,12 @@ extension OperationContext {
     /// ```
     ///
     /// - Parameters:
-    ///   - operation: its stored properties are the arguments.
-    ///   - options: queue, priority, delay and so on; with `.withCompletion` it starts only if this run finishes.
-    /// - Returns: a handle to wait for the result, follow or cancel it.
-    /// - Throws: as `SluiceClient.enqueue(_:_:)`; `.refused` in a local queue, and with `.withCompletion` for an untracked operation; `.leaseLost` with
-    ///   `.withCompletion` if this run does not own the operation any more.
+    ///   - operation: the operation; its stored properties are the arguments.
+    ///   - options: queue, priority, delay and so on. With `.withCompletion` the operation starts only if this run
+    ///     finishes.
+    /// - Returns: a handle to wait for the result, and to follow or cancel the operation.
+    /// - Throws: as `SluiceClient.enqueue(_:_:)`; `.refused` in a local queue, and with `.withCompletion` if this
+    ///   operation is untracked; `.leaseLost` with `.withCompletion` if this run no longer owns the operation.
     @discardableResult
     public func enqueue<Body: DistributedOperation>(
         _ operation: Body,
@@ -39,13 +41,15 @@ extension OperationContext {
         try await sluice.enqueue(operation, try await ofRun(EnqueueOptions(options)))
     }
 
-    /// Enqueues many operations of one type from the body of this one, in as few calls as there can be; see `enqueue(_:_:)`.
+    /// Enqueues many operations of one type from the body of this one, in as few calls as possible; see
+    /// `enqueue(_:_:)`.
     ///
     /// - Parameters:
     ///   - operations: the operations.
-    ///   - options: for each of them.
+    ///   - options: the options of each operation.
     /// - Returns: one handle for each operation, in order.
-    /// - Throws: as `enqueue(_:_:)` of one operation. A part may be enqueued then; what is bound to the completion goes if this run does not finish.
+    /// - Throws: as `enqueue(_:_:)` of one operation. Some operations may be enqueued then; those bound to the
+    ///   completion are removed if this run does not finish.
     @discardableResult
     public func enqueue<Body: DistributedOperation>(
         _ operations: [Body],
@@ -60,7 +64,7 @@ extension OperationContext {
     ///   - name: the name under which workers registered it.
     ///   - arguments: one JSON value, usually an object.
     ///   - options: queue, priority, delay and so on.
-    /// - Returns: a reference to wait for, follow or cancel it.
+    /// - Returns: a reference to wait for the operation, follow it or cancel it.
     /// - Throws: as `enqueue(_:_:)` of an operation by its type.
     @discardableResult
     public func enqueue(
@@ -71,7 +75,7 @@ extension OperationContext {
         try await sluice.enqueue(name: name, arguments: arguments, try await ofRun(EnqueueOptions(options)))
     }
 
-    /// The groups that this operation is in: as long as it runs, others can be added to them.
+    /// The groups that this operation is a member of. While it runs, other operations can be added to them.
     ///
     /// ```swift
     /// for group in try await context.groups() {
@@ -79,7 +83,7 @@ extension OperationContext {
     /// }
     /// ```
     ///
-    /// - Returns: of all queues, in the order of their ids.
+    /// - Returns: the groups of all queues, in the order of their ids.
     /// - Throws: `OperationsError` with `.refused` in a local queue, `.unavailable` if Redis cannot be reached.
     public func groups() async throws -> [OperationGroup] {
         let client = try sluice
@@ -94,7 +98,7 @@ extension OperationContext {
         return groups.sorted { $0.id < $1.id }
     }
 
-    /// With the headers of this operation, and bound to its run if that is asked for.
+    /// Returns the options with the headers of this operation, and bound to its run if they have `.withCompletion`.
     private func ofRun(_ options: EnqueueOptions) async throws -> EnqueueOptions {
         var options = options
         options.headers.merge(headers) { own, _ in own }
@@ -114,9 +118,9 @@ extension OperationContext {
 }
 
 extension SluiceClient {
-    /// Opens the group that finishes with a run, in its queue.
+    /// Opens the group that finishes with a run, in the queue of the run.
     ///
-    /// - Throws: `.leaseLost` if its worker does not hold the run any more.
+    /// - Throws: `.leaseLost` if the worker no longer holds the run.
     fileprivate func openGroup(of run: RunClaim, queue: String) async throws -> OperationID {
         var new = try EnqueueOptions().operation(
             name: GroupTerms.name,
@@ -129,15 +133,18 @@ extension SluiceClient {
 }
 
 extension EnqueueOptions {
-    /// Lets an operation start with the completion of the run that enqueues it, in `OperationContext.enqueue`: it is `blocked` until then, and removed if
-    /// the run ends in any other way, be it a failure with a next attempt, a cancel or a lost worker. All that a run has enqueued so starts, or nothing.
+    /// Starts an operation only with the completion of the run that enqueues it; for `OperationContext.enqueue`.
+    ///
+    /// The operation is `blocked` until then. If the run ends in any other way, the operation is removed: after a
+    /// failure with a next attempt, a cancel or a lost worker. Of the operations that a run enqueues in this way, all
+    /// start or none.
     public static var withCompletion: EnqueueOptions {
         var options = EnqueueOptions()
         options.isForCompletion = true
         return options
     }
 
-    /// - Throws: `.invalidOption` for `.withCompletion` outside of a run, and with `.untracked`.
+    /// - Throws: `.invalidOption` for `.withCompletion` outside a run, and together with `.untracked`.
     func boundToRun(_ links: OperationLinks?) throws(OperationsError) -> OperationLinks? {
         guard isForCompletion else { return links }
         guard let callback else {

@@ -1,39 +1,40 @@
 import Operations
 
-/// A group of operations: work that belongs together, of any queues, and that ends when all of it has ended.
+/// A group of operations of any queues; it ends when all its members have ended.
 ///
-/// A group is an operation itself that never runs. It is `blocked` while it is open or members have not ended; then it is finished if all members
-/// have, cancelled if the group was cancelled, otherwise dead. If members of a dead group are tried again and finish, the group finishes, too.
-/// Others can wait for it by `.after(group)`, and it can be in another group.
+/// A group is itself an operation that never runs. The group is `blocked` while it is open or a member has not ended.
+/// Then it is finished if all members have finished, cancelled if the group was cancelled, and otherwise dead. If the
+/// members of a dead group are retried and finish, the group finishes as well. Other operations can wait for a group
+/// with `.after(group)`, and a group can be a member of another group.
 public struct OperationGroup: Sendable, DependencyConvertible {
-    /// The operation that the group is.
+    /// The operation that represents the group.
     public let reference: OperationReference
 
-    /// Its id.
+    /// The id of the group.
     public var id: OperationID { reference.id }
-    /// The queue in which it is kept. Its members may be in any queues.
+    /// The queue that stores the group. Members may be in any queues.
     public var queue: String { reference.queue }
-    /// False if a group with this id was there before.
+    /// False if a group with this id existed before.
     public var isNew: Bool { reference.isNew }
-    /// The group as something to wait for, with the policy `cancel`.
+    /// The group as a dependency, with the policy `cancel`.
     public var dependency: Dependency { reference.dependency }
 
     private var client: SluiceClient { reference.client }
 
     package init(_ reference: OperationReference) { self.reference = reference }
 
-    /// How many members it has, and how many of them have ended.
+    /// Reads how many members the group has, and how many of them have ended.
     ///
-    /// - Throws: `OperationsError` with `.notFound` if there is no such group, `.unavailable` if Redis cannot be reached.
+    /// - Throws: `OperationsError` with `.notFound` if no group has this id, `.unavailable` if Redis cannot be reached.
     public func progress() async throws -> GroupProgress {
         guard let progress = GroupProgress(try await reference.detail()) else { throw isNone }
         return progress
     }
 
-    /// Its progress now and whenever it has changed, looked at twice a second, until the group has ended.
+    /// The progress of the group now and after each change, until the group has ended; read twice a second.
     ///
-    /// The sequence throws as `progress()`, and ends early when its task is cancelled or, outside of operations, its service is asked to
-    /// shut down.
+    /// The sequence throws as `progress()` does. The sequence ends early if its task is cancelled or, outside of
+    /// operations, its service is asked to shut down.
     public var progressChanges: AsyncThrowingStream<GroupProgress, any Error> {
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let task = Task {
@@ -53,17 +54,19 @@ public struct OperationGroup: Sendable, DependencyConvertible {
             if progress != last { yield(progress) }
             if progress.state.isTerminal { break }
             last = progress
-            // Only a pause: whether Redis answers is seen by the next look.
+            // Only a pause: the next read shows whether Redis answers.
             _ = try? await client.broker.awaitEnd(of: [id], queue: queue, timeout: .milliseconds(500))
         }
     }
 
-    /// Waits until all members have ended and the group is closed.
+    /// Waits until the group is closed and all members have ended.
     ///
-    /// - Parameter timeout: longest time to wait; nil = without limit.
-    /// - Returns: its progress then, also if members did not finish.
-    /// - Throws: as `progress()`; `.timedOut` if it has not ended by then. `CancellationError` when the waiting task is cancelled or, outside
-    ///   of operations, its service is asked to shut down; the group goes on.
+    /// - Parameter timeout: longest time to wait; nil = no limit.
+    /// - Returns: the progress at the end, even if some members did not finish.
+    /// - Throws: as `progress()`, and:
+    ///   - `.timedOut` if the group has not ended in time; the group continues.
+    ///   - `CancellationError` if the waiting task is cancelled or, outside of operations, its service is asked to shut
+    ///     down; the group continues.
     @discardableResult
     public func ended(timeout: Duration? = nil) async throws -> GroupProgress {
         let deadline = Deadline(timeout)
@@ -78,45 +81,52 @@ public struct OperationGroup: Sendable, DependencyConvertible {
         return progress
     }
 
-    /// Lets operations that were enqueued before be members.
+    /// Adds operations that were enqueued before as members.
     ///
-    /// - Parameter operations: tracked ones of any queues.
-    /// - Throws: `OperationsError` with `.refused` if the group has finished, was cancelled or would have more than 100,000 members; `.notFound` if
-    ///   the group or one of the operations is not there; `.invalidOption` if one of them waits for the group; `.unavailable` if Redis
-    ///   cannot be reached.
+    /// - Parameter operations: tracked operations of any queues.
+    /// - Throws: `OperationsError`:
+    ///   - `.refused` if the group has finished, was cancelled or would have more than 100,000 members.
+    ///   - `.notFound` if the group or an operation does not exist.
+    ///   - `.invalidOption` if an operation waits for the group.
+    ///   - `.unavailable` if Redis cannot be reached.
     public func add(_ operations: OperationReference...) async throws { try await add(operations) }
 
-    /// Lets operations that were enqueued before be members; see `add(_:)`.
+    /// Adds operations that were enqueued before as members; see `add(_:)`.
     ///
-    /// - Parameter operations: tracked ones of any queues.
+    /// - Parameter operations: tracked operations of any queues.
     public func add(_ operations: [OperationReference]) async throws {
         try await client.add(operations.map { DependencyName($0.id, queue: $0.queue) }, to: self)
     }
 
-    /// Closes the group: it ends when the members that it has have ended. While one of these runs, others can be added all the same.
+    /// Closes the group: it ends when its current members have ended. While one of them runs, others can still be
+    /// added.
     ///
-    /// - Throws: `OperationsError` with `.notFound` if there is no such group, `.unavailable` if Redis cannot be reached.
+    /// - Throws: `OperationsError` with `.notFound` if no group has this id, `.unavailable` if Redis cannot be reached.
     public func close() async throws {
         switch try await client.broker.closeGroup(id, by: SluiceClient.identity, queue: queue) {
         case .unknown: throw reference.notFound
         case .otherKind: throw isNone
-        // It is closed, or no group.
+        // The group is closed already, or the operation is no group: then `progress` throws.
         default: _ = try await progress()
         }
     }
 
-    /// Cancels the group: it takes no more members, and all that it has are cancelled. It ends as cancelled when the last of them has ended.
+    /// Cancels the group and all its members. The group takes no more members, and ends as cancelled after its last
+    /// member.
     ///
-    /// - Parameter reason: for people, kept with the group and its members.
-    /// - Returns: what the cancel did.
-    /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached. A part of the members may be cancelled then; workers go on with it.
+    /// - Parameter reason: for people; stored with the group and its members.
+    /// - Returns: the effect of the cancel.
+    /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached. Some of the members may be cancelled
+    ///   then; workers continue with the others.
     @discardableResult
     public func cancel(reason: String = "") async throws -> CancelResult { try await reference.cancel(reason: reason) }
 
-    /// Runs again all members that have ended without finishing, also of groups in it. A dead group waits for them then, and may still finish.
+    /// Retries all members that have ended without finishing, also members of groups in this group. A dead group then
+    /// waits for them, and may still finish.
     ///
-    /// - Returns: `done` if a member is tried again; `refused` if there is none, or the group was cancelled.
-    /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached. A part of the members may be tried again then.
+    /// - Returns: `done` if a member is retried; `refused` if no member can be retried or the group was cancelled.
+    /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached. Some of the members may be retried
+    ///   then.
     @discardableResult
     public func retry() async throws -> ChangeResult { try await client.retry([id], queue: queue)[0] }
 
@@ -126,7 +136,7 @@ public struct OperationGroup: Sendable, DependencyConvertible {
 }
 
 extension EnqueueOptions {
-    /// Makes the operation a member of a group, in whatever queue that is kept. The group does not end before it.
+    /// Makes the operation a member of a group of any queue. The group does not end before the operation.
     ///
     /// ```swift
     /// let nightly = try await sluice.openGroup("nightly")
@@ -134,9 +144,10 @@ extension EnqueueOptions {
     /// try await nightly.close()
     /// ```
     ///
-    /// If the enqueue finds another operation (by id or unique key), that one is the member. An operation that is in a group is always tracked.
+    /// If the enqueue finds an existing operation (by id or unique key), that operation becomes the member. A member is
+    /// always tracked.
     ///
-    /// - Parameter group: one that is open, or of which members have not ended; at most 8 for one operation.
+    /// - Parameter group: an open group, or one with members that have not ended. An operation enters at most 8 groups.
     public static func group(_ group: OperationGroup) -> EnqueueOptions {
         var options = EnqueueOptions()
         options.groups = [DependencyName(group.id, queue: group.queue)]

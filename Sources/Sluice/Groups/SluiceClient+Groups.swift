@@ -1,7 +1,8 @@
 import Operations
 
 extension SluiceClient {
-    /// Runs a piece of work as a group: enqueues what the body adds, in bulk, and closes the group when the body returns.
+    /// Runs work as a group: enqueues the members that the body adds, in bulk, and closes the group when the body
+    /// returns.
     ///
     /// ```swift
     /// let nightly = try await sluice.withGroup("nightly", onSuccess: Report(day: day)) { group in
@@ -10,21 +11,26 @@ extension SluiceClient {
     /// for try await progress in nightly.progressChanges { print(progress.fraction) }
     /// ```
     ///
-    /// Callbacks are operations of the group's queue that are enqueued with it, `blocked`, and start at their time exactly once. If the body
-    /// throws, the group is cancelled with all its members. If the process dies, the workers do with the group what `ifAbandoned` says, after a minute.
+    /// Callbacks are operations of the group's queue, enqueued together with the group. A callback is `blocked` until
+    /// its time, and starts exactly once. If the body throws, the group and all its members are cancelled. If the
+    /// process dies, workers apply `ifAbandoned` after a minute.
     ///
     /// - Parameters:
-    ///   - name: what people see, 1 to 128 characters; see `NameRule`.
-    ///   - options: the queue of the group, its id, tags, headers, expiry or groups that it is in. Others are refused.
-    ///   - onSuccess: starts when all members have finished, also after a retry of some. Removed if the group is cancelled.
-    ///   - onEnd: starts when all members have ended, however.
-    ///   - onFirstDeath: starts when the first member is dead. Removed if the group ends without that.
-    ///   - ifAbandoned: what becomes of the group if this process dies before the body has returned.
-    ///   - isolation: where the body runs: that of the caller.
+    ///   - name: a name for people, 1 to 128 characters; see `NameRule`.
+    ///   - options: the group's queue, id, tags, headers and expiry, and the groups that it enters. Other options are
+    ///     refused.
+    ///   - onSuccess: starts when all members have finished, also after retries. Removed if the group is cancelled.
+    ///   - onEnd: starts when all members have ended, in any state.
+    ///   - onFirstDeath: starts when the first member is dead. Removed if the group ends without a dead member.
+    ///   - ifAbandoned: the policy if this process dies before the body has returned.
+    ///   - isolation: the actor on which the body runs: that of the caller.
     ///   - body: adds members.
     /// - Returns: the group, closed.
-    /// - Throws: `OperationsError` with `.invalidName` or `.invalidOption`, `.refused` if a group of this id has finished, was cancelled or has expired,
-    ///   `.unavailable` if Redis cannot be reached; and what the body throws.
+    /// - Throws: errors of the body, and `OperationsError`:
+    ///   - `.invalidName` or `.invalidOption` for the name or an option.
+    ///   - `.refused` if a group with this id has finished, was cancelled or has expired, or if the id belongs to an
+    ///     operation that is no group.
+    ///   - `.unavailable` if Redis cannot be reached.
     @discardableResult
     public func withGroup(
         _ name: String,
@@ -52,7 +58,7 @@ extension SluiceClient {
             try await body(open)
             try await open.send()
         } catch {
-            // What cancels this task must not keep the members from being cancelled.
+            // In a new task: a cancel of this task must not stop the cancel of the members.
             await Task { _ = try? await group.cancel(reason: "its opener has thrown an error") }.value
             throw error
         }
@@ -60,17 +66,17 @@ extension SluiceClient {
         return group
     }
 
-    /// Opens a group to which members are added until it is closed; see `withGroup`, which closes it by itself.
+    /// Opens a group that takes members until it is closed; see `withGroup`, which closes it by itself.
     ///
     /// - Parameters:
-    ///   - name: what people see, 1 to 128 characters; see `NameRule`.
-    ///   - options: as of `withGroup`.
-    ///   - onSuccess: starts when all members have finished, also after a retry of some. Removed if the group is cancelled.
-    ///   - onEnd: starts when all members have ended, however.
-    ///   - onFirstDeath: starts when the first member is dead. Removed if the group ends without that.
-    ///   - ifAbandoned: what becomes of the group if nothing is added for the time of the lease and it was not closed.
+    ///   - name: a name for people, 1 to 128 characters; see `NameRule`.
+    ///   - options: as in `withGroup`.
+    ///   - onSuccess: starts when all members have finished, also after retries. Removed if the group is cancelled.
+    ///   - onEnd: starts when all members have ended, in any state.
+    ///   - onFirstDeath: starts when the first member is dead. Removed if the group ends without a dead member.
+    ///   - ifAbandoned: the policy if the group is not closed and gets no members for the time of the lease.
     ///   - lease: that time, 1 second to 7 days.
-    /// - Returns: the group, open. If one with the same id is there and can still get members, that one as it is.
+    /// - Returns: the open group. If a group with the same id exists and can still get members, that group unchanged.
     /// - Throws: as `withGroup`.
     public func openGroup(
         _ name: String,
@@ -92,11 +98,11 @@ extension SluiceClient {
         )
     }
 
-    /// A group by its id.
+    /// Returns a group by its id, without a call to Redis.
     ///
     /// - Parameters:
-    ///   - id: of the group. No call is made: what is no group is noticed when something is done with it.
-    ///   - queue: the queue in which it is kept.
+    ///   - id: the id of the group. A wrong id is noticed only when the group is used.
+    ///   - queue: the queue that stores the group.
     public func group(_ id: OperationID, queue: String = Defaults.queue) -> OperationGroup {
         OperationGroup(OperationReference(id: id, queue: queue, client: self))
     }
@@ -122,7 +128,7 @@ extension SluiceClient {
         return try await openGroup(name, id: id, options, callbacks: callbacks, ifAbandoned, lease: lease)
     }
 
-    /// - Parameter callbacks: see `callback`.
+    /// - Parameter callbacks: the group's callbacks; see `callback`.
     package func openGroup(
         _ name: String,
         id: OperationID,
@@ -167,7 +173,7 @@ extension SluiceClient {
                     id: group.id
                 )
             }
-            // What was to start with its end may have.
+            // The callbacks of a dead group may have started already.
             if state == .dead { return group }
         }
         if !callbacks.isEmpty { _ = try await enqueue(callbacks, queue: options.queueName, durability: .none) }
@@ -185,7 +191,7 @@ extension SluiceClient {
         return encoded.callback(when, of: group)
     }
 
-    /// - Parameter names: with their queues.
+    /// - Parameter names: the new members, with their queues.
     package func add(_ names: [DependencyName], to group: OperationGroup) async throws {
         let members = names.map { DependencyName($0.id, queue: $0.queue == group.queue ? nil : $0.queue) }
         for part in members.parts {
@@ -218,7 +224,9 @@ extension SluiceClient {
         }
     }
 
-    /// - Throws: `.invalidOption` if one of the new members waits for the group, which takes all of them out again.
+    /// Removes all new members again if one of them waits for the group.
+    ///
+    /// - Throws: `.invalidOption` if a new member waits for the group.
     private func refuseCycle(of members: [DependencyName], in group: OperationGroup) async throws {
         do {
             let own = DependencyName(group.id, queue: group.queue)
@@ -234,7 +242,7 @@ extension SluiceClient {
         }
     }
 
-    /// What the queues of these say of them, so that they tell the group's queue how each ends.
+    /// Asks the queues of the members for their states. From then on these queues report each end to the group's queue.
     private func said(of members: [DependencyName], queue: String) async throws -> [DependencyName: RemoteState] {
         let said = try await broker.said(of: members.map { Dependency($0.id, queue: $0.queue) }, queue: queue)
         if let unknown = said.first(where: { $0.value.status == .unknown }) {
@@ -253,7 +261,8 @@ extension SluiceClient {
 }
 
 extension NewOperation {
-    /// As a callback. Its id is made of the group's, so that a group that is opened twice has it once.
+    /// Returns this operation as a callback. The id is made from the group's id, so a group that is opened twice has
+    /// each callback once.
     package func callback(_ when: GroupCallback.When, of group: OperationID) -> NewOperation {
         var operation = self
         operation.id = OperationID(key: "\(group) \(when.rawValue)")
@@ -263,7 +272,7 @@ extension NewOperation {
 }
 
 extension EnqueueOptions {
-    /// - Throws: `.invalidOption` for what makes no sense for what never runs.
+    /// - Throws: `.invalidOption` for an option that makes no sense for a group, which never runs.
     fileprivate func checkForGroup() throws(OperationsError) {
         let wrong: [(Bool, String)] = [
             (tracked == false, "untracked"), (priority != nil, "priority"), (start != nil, "delay, at"),

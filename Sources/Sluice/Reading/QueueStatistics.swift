@@ -1,33 +1,33 @@
 import Foundation
 
-/// What is in a queue at one moment, read in one step.
+/// Counts, totals and settings of a queue at one moment, read in one step.
 public struct QueueStatistics: Sendable, Equatable {
     /// The name of the queue.
     public let queue: String
-    /// When it was read, by the server's clock, in milliseconds.
+    /// The server's time of the read, in whole milliseconds.
     public let time: Date
-    /// Whether workers are kept from claiming its operations.
+    /// True if the queue is paused: workers claim none of its operations.
     public let isPaused: Bool
     /// When a timed pause ends; nil if the queue is not paused, or paused until it is resumed.
     public let pausedUntil: Date?
-    /// How much of it may run at once.
+    /// The limits of the queue.
     public let limits: QueueLimits
     /// How long the oldest ready operation has waited; nil if none is ready.
     public let oldestReady: Duration?
-    /// How many workers have a lease. More than 200 count as 200.
+    /// The number of workers with a valid lease. More than 200 count as 200.
     public let liveWorkers: Int
     private let counts: [OperationState: Int]
     private let totals: [String: Int64]
 
-    /// What has happened in a queue since it exists. A total never falls.
+    /// A total since the queue exists; it never falls.
     public enum Total: String, Sendable, CaseIterable {
         /// Operations that were enqueued.
         case enqueued
         /// Attempts that workers claimed.
         case started
-        /// Operations that ended well.
+        /// Operations that finished.
         case finished
-        /// Attempts that failed and are followed by another one.
+        /// Failed attempts that are followed by another one.
         case retried
         /// Operations whose attempts are used up.
         case dead
@@ -35,11 +35,11 @@ public struct QueueStatistics: Sendable, Equatable {
         case cancelled
         /// Operations that expired before a worker started them.
         case expired
-        /// Operations that were taken back from lost workers.
+        /// Operations that were recovered from lost workers.
         case recovered
-        /// Operations that workers handed back, without an attempt used.
+        /// Operations that workers gave back without using an attempt.
         case returned
-        /// Operations that were removed by a person or a program.
+        /// Operations that a person or a program removed.
         case removed
     }
 
@@ -55,10 +55,10 @@ public struct QueueStatistics: Sendable, Equatable {
         totals = snapshot.totals
     }
 
-    /// How many operations are in a state now. Counts of ended states include only those that are still kept.
+    /// The number of operations that are in a state now. Ended operations count only while they are stored.
     public subscript(state state: OperationState) -> Int { counts[state] ?? 0 }
 
-    /// How often it has happened since the queue exists.
+    /// A total since the queue exists.
     public subscript(total total: Total) -> Int64 { totals[total.rawValue] ?? 0 }
 }
 

@@ -1,20 +1,20 @@
 import Foundation
 
-/// Reads, which change nothing. Each call throws `OperationsError` with `.invalidName` for a name that cannot be one, and `.unavailable` if
-/// Redis cannot be reached.
+/// Reads, which change nothing. Each call throws `OperationsError` with `.invalidName` for an invalid name, and
+/// `.unavailable` if Redis cannot be reached.
 extension SluiceClient {
-    /// The names of the namespace's queues, sorted: all to which something was ever enqueued, or that a worker has served.
+    /// The names of the namespace's queues, sorted: all queues that got an operation or that a worker has served.
     public func queues() async throws -> [String] { try await broker.queues() }
 
-    /// Counts, totals and pause of a queue, read in one step.
+    /// Reads counts, totals and the pause of a queue in one step.
     ///
-    /// - Parameter queue: its name. A queue that was never used has zero of everything.
+    /// - Parameter queue: the name of the queue. A queue that was never used has only zeros.
     public func statistics(queue: String = Defaults.queue) async throws -> QueueStatistics {
         try NameRule.check(queue, role: "queue")
         return QueueStatistics(try await broker.snapshot(queue: queue, executingRows: 0))
     }
 
-    /// The operations of a queue that are in a state, read page by page while the loop goes on.
+    /// The operations of a queue in one state, read page by page during the loop.
     ///
     /// ```swift
     /// for try await dead in sluice.operations(.dead, queue: "mail") where dead.name == "SendEmail" {
@@ -22,8 +22,8 @@ extension SluiceClient {
     /// }
     /// ```
     ///
-    /// Ready operations come in the order in which workers take them, others with the newest first. An operation that changes its state
-    /// during the loop may come twice or not at all.
+    /// Ready operations come in the order in which workers claim them; other operations come newest first. An operation
+    /// that changes its state during the loop may come twice or not at all.
     ///
     /// - Parameters:
     ///   - state: the state.
@@ -34,7 +34,7 @@ extension SluiceClient {
     }
 }
 
-/// The operations of a queue that are in a state. See `SluiceClient.operations(_:queue:)`.
+/// The operations of a queue in one state. See `SluiceClient.operations(_:queue:)`.
 public struct StoredOperations: AsyncSequence, Sendable {
     fileprivate static let page = 200
     fileprivate let client: SluiceClient
@@ -49,7 +49,7 @@ public struct StoredOperations: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(of: self) }
 
-    /// Reads the next page when the one before has been returned.
+    /// Reads the next page after all operations of the previous page were returned.
     public struct Iterator: AsyncIteratorProtocol {
         private let operations: StoredOperations
         private var page: ArraySlice<OperationDetail> = []
@@ -60,7 +60,8 @@ public struct StoredOperations: AsyncSequence, Sendable {
 
         /// The next operation; nil after the last one.
         ///
-        /// - Throws: `OperationsError` with `.invalidName` for a name that cannot be a queue's, `.unavailable` if Redis cannot be reached.
+        /// - Throws: `OperationsError` with `.invalidName` for an invalid queue name, `.unavailable` if Redis cannot be
+        ///   reached.
         public mutating func next() async throws -> StoredOperation? {
             while page.isEmpty, !isAtEnd { try await readPage() }
             return page.popFirst().map { StoredOperation($0, client: operations.client) }
@@ -82,12 +83,12 @@ public struct StoredOperations: AsyncSequence, Sendable {
 }
 
 extension OperationReference {
-    /// Lines of its log.
+    /// Reads lines of the operation's log.
     ///
     /// - Parameters:
-    ///   - number: the number of the first line to read; dropped lines are left out.
-    ///   - limit: most lines to read, 1 to 500.
-    /// - Returns: the lines in their order; empty if there are no more.
+    ///   - number: the number of the first line to read; dropped lines are skipped.
+    ///   - limit: maximum number of lines, 1 to 500.
+    /// - Returns: the lines in order; empty if no later lines exist.
     /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
     public func log(from number: Int = 0, limit: Int = Defaults.batch) async throws -> [StoredLogLine] {
         let limit = Swift.min(Swift.max(1, limit), Defaults.batch)

@@ -1,24 +1,24 @@
 import Foundation
 
-/// An operation as it is stored, without its type.
+/// A stored operation, without its type.
 public struct StoredOperation: Sendable {
-    /// Reads its state again, waits for it, cancels it.
+    /// The reference, to read the state again, or to wait for or cancel the operation.
     public let reference: OperationReference
-    /// Its state, attempt, progress and last failure.
+    /// State, attempt, progress and last failure.
     public let status: OperationStatus
-    /// Its name, as in `DistributedOperation.name`; untrusted text.
+    /// The name, as in `DistributedOperation.name`; untrusted text.
     public let name: String
-    /// Its tags; untrusted text.
+    /// The tags; untrusted text.
     public let tags: [String]
-    /// Its headers; untrusted text.
+    /// The headers; untrusted text.
     public let headers: [String: String]
-    /// The schedule that has enqueued it.
+    /// The schedule that enqueued the operation; nil for any other operation.
     public let schedule: String?
-    /// Its priority.
+    /// The priority.
     public let priority: OperationPriority
-    /// When it was enqueued, by the server's clock, in milliseconds.
+    /// When the operation was enqueued, by the server's clock, in whole milliseconds.
     public let enqueuedAt: Date
-    /// The id of the worker that runs it; nil if none does.
+    /// The id of the worker that runs the operation; nil if no worker does.
     public let worker: String?
 
     init(_ detail: OperationDetail, client: SluiceClient) {
@@ -38,9 +38,10 @@ public struct StoredOperation: Sendable {
 
 /// A line that a running operation wrote with `context.log`.
 public struct StoredLogLine: Sendable, Equatable {
-    /// Its number: 0 for the first line. Old lines may have been dropped.
+    /// The number of the line: 0 for the first line. Old lines may have been dropped.
     public let number: Int
-    /// When the worker sent it, by the server's clock, in milliseconds. At most 250 ms after it was written.
+    /// When the worker sent the line, by the server's clock, in whole milliseconds: at most 250 ms after the operation
+    /// wrote it. nil for lines that an older version stored.
     public let sentAt: Date?
     /// The line without its end; untrusted text.
     public let text: String

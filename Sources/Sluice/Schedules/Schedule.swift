@@ -1,53 +1,53 @@
 import Foundation
 import Schedules
 
-/// A schedule as it was read: it enqueues an operation again and again.
+/// A schedule as it was read. A schedule enqueues an operation repeatedly.
 public struct Schedule: Sendable, Equatable {
-    /// What it does at present.
+    /// The state of a schedule.
     public enum State: String, Sendable, CaseIterable {
-        /// It has a next instant.
+        /// The schedule has a next instant.
         case active
-        /// A person or program has paused it.
+        /// A person or a program has paused the schedule.
         case paused
-        /// It has ended: no instant is left.
+        /// The schedule has no instant left.
         case over
-        /// A worker could not read it; `fault` says why. Set it anew.
+        /// A worker could not read the schedule; `fault` says why. Set the schedule again.
         case stopped
     }
 
-    /// Its name in its queue.
+    /// The name of the schedule in its queue.
     public let id: String
-    /// The queue that it enqueues into.
+    /// The queue that gets the operations.
     public let queue: String
-    /// The name of the operation that it enqueues.
+    /// The name of the operation that the schedule enqueues.
     public let name: String
-    /// When it runs; nil if that cannot be read here.
+    /// When the schedule runs; nil if this program cannot read it.
     public let recurrence: Recurrence?
-    /// Missed instants, overlap, jitter, start and end.
+    /// Rules for missed instants, overlap, jitter, start and end.
     public let rules: ScheduleRules
-    /// What it does at present.
+    /// The state of the schedule.
     public let state: State
-    /// The next instant; nil if it is not active.
+    /// The next instant; nil if the schedule is not active.
     public let next: Date?
-    /// How many operations it has enqueued.
+    /// The number of operations that the schedule has enqueued.
     public let enqueued: Int
     /// The last instant whose operation was enqueued.
     public let last: Date?
-    /// The operation of that instant.
+    /// The operation of the instant `last`.
     public let lastOperation: OperationID?
-    /// The last instant at which it has missed some.
+    /// The last instant at which the schedule had missed instants.
     public let missed: Date?
-    /// The last instant whose operation was not enqueued, because an earlier one was in flight.
+    /// The last instant without an operation because an earlier operation was in flight.
     public let overlapped: Date?
-    /// Why it is stopped.
+    /// Why the schedule is stopped.
     public let fault: String?
-    /// When it was changed last, and by whom.
+    /// When and by whom the schedule was last changed.
     public let changed: (at: Date, by: String)
 
     public static func == (left: Self, right: Self) -> Bool { left.stored == right.stored && left.queue == right.queue }
 
     package let stored: StoredSchedule
-    /// nil if it cannot be read.
+    /// The definition; nil if this program cannot read it.
     package let definition: ScheduleDefinition?
 
     package init(_ stored: StoredSchedule, queue: String) {

@@ -2,10 +2,11 @@ import Foundation
 import Schedules
 
 extension SluiceClient {
-    /// The schedules of the namespace: operations that are enqueued again and again.
+    /// The schedules of the namespace, which enqueue operations repeatedly.
     ///
     /// ```swift
-    /// try await sluice.schedules.set("nightly", .cron("0 3 * * *", zone: "Europe/Berlin"), Report(), .queue("reports"))
+    /// let nightly = Recurrence.cron("0 3 * * *", zone: "Europe/Berlin")
+    /// try await sluice.schedules.set("nightly", nightly, Report(), .queue("reports"))
     /// try await sluice.schedules.set("cleanup", .every(.seconds(600)), Cleanup())
     /// ```
     public var schedules: ScheduleControl { ScheduleControl(client: self) }
@@ -13,24 +14,26 @@ extension SluiceClient {
 
 /// Sets, reads and changes schedules. See `SluiceClient.schedules`.
 ///
-/// Any worker of a schedule's queue enqueues what is due: there is no leader, and each instant is enqueued once. While no worker is there, none is.
+/// Any worker of a schedule's queue enqueues due operations: schedules need no leader, and each instant is enqueued
+/// once. Nothing is enqueued while no worker runs.
 public struct ScheduleControl: Sendable {
     let client: SluiceClient
     private static let tries = 10
 
     // MARK: Setting
 
-    /// Sets a schedule. Every start of a program may do so: one that is as it should be stays as it is, and one that is paused stays paused.
+    /// Creates or replaces a schedule. Safe at every start of a program: an equal schedule stays unchanged, and a
+    /// paused one stays paused.
     ///
     /// - Parameters:
-    ///   - id: its name, unique in its queue; see `NameRule`.
-    ///   - recurrence: when it runs.
-    ///   - operation: what it enqueues.
-    ///   - options: queue, priority, tags, headers, attempts, expiry and run timeout of what it enqueues.
+    ///   - id: the name of the schedule, unique in its queue; see `NameRule`.
+    ///   - recurrence: when the schedule runs.
+    ///   - operation: the operation to enqueue.
+    ///   - options: queue, priority, tags, headers, attempts, expiry and run timeout of the enqueued operations.
     ///   - rules: missed instants, overlap, jitter, start and end.
     /// - Returns: the schedule as it is stored now.
-    /// - Throws: `OperationsError`: `.invalidOption` for a recurrence that cannot be one or that has no instant left; `.refused` if the queue has
-    ///   1,000 others; or as an enqueue.
+    /// - Throws: `OperationsError` with `.invalidOption` for a recurrence that is invalid or has no instant left;
+    ///   `.refused` if the queue has 1,000 other schedules; or as an enqueue.
     @discardableResult
     public func set<Body: DistributedOperation>(
         _ id: String,
@@ -51,14 +54,14 @@ public struct ScheduleControl: Sendable {
         return try await set(id, recurrence, new, options, rules)
     }
 
-    /// Sets a schedule by the name of its operation, for programs that do not have its type.
+    /// Creates or replaces a schedule by the name of its operation, for programs that do not have its type.
     ///
     /// - Parameters:
-    ///   - id: its name, unique in its queue; see `NameRule`.
-    ///   - recurrence: when it runs.
+    ///   - id: the name of the schedule, unique in its queue; see `NameRule`.
+    ///   - recurrence: when the schedule runs.
     ///   - name: the name under which workers registered the operation.
     ///   - arguments: one JSON value, usually an object.
-    ///   - options: queue, priority, tags, headers, attempts, expiry and run timeout of what it enqueues.
+    ///   - options: queue, priority, tags, headers, attempts, expiry and run timeout of the enqueued operations.
     ///   - rules: missed instants, overlap, jitter, start and end.
     /// - Returns: the schedule as it is stored now.
     /// - Throws: as the function that takes an operation.
@@ -108,7 +111,7 @@ public struct ScheduleControl: Sendable {
 
     package enum Stored: Sendable { case created, changed, unchanged }
 
-    /// - Parameter mayReplace: false refuses a schedule that is there already and is another one.
+    /// - Parameter mayReplace: false = refuse if another schedule with this id exists.
     package func store(
         _ new: ScheduleDefinition,
         _ id: String,
@@ -143,7 +146,7 @@ public struct ScheduleControl: Sendable {
         throw Self.contended(id)
     }
 
-    /// Equal times go on from where they were counted before, so that a repeated set changes nothing.
+    /// Keeps the anchor of an unchanged interval, so that a repeated set changes nothing.
     private func anchored(_ new: ScheduleDefinition, _ before: ScheduleDefinition?, now: Int64) -> ScheduleDefinition {
         var definition = new
         guard new.recurrence.interval != nil else { return definition }
@@ -161,7 +164,7 @@ public struct ScheduleControl: Sendable {
         _ before: ScheduleDefinition?,
         now: Int64
     ) throws(OperationsError) -> Int64 {
-        // An instant that has come and was not taken yet stays.
+        // Keep an instant that has come and whose operation is not enqueued yet.
         if let due = known?.due, let before, before.recurrence == definition.recurrence,
             before.rules == definition.rules
         {
@@ -190,7 +193,7 @@ public struct ScheduleControl: Sendable {
         return sealed
     }
 
-    /// - Returns: false if it was changed meanwhile: it is to be read again.
+    /// - Returns: false if the schedule was changed meanwhile and has to be read again.
     private func send(_ change: ScheduleChange, _ queue: String) async throws -> Bool {
         switch try await client.broker.setSchedule(change, by: SluiceClient.identity, queue: queue) {
         case .done: return true
@@ -212,7 +215,7 @@ public struct ScheduleControl: Sendable {
         try NameRule.check(queue, role: "queue")
     }
 
-    /// - Throws: `.invalidOption` if the id is too long to be a part of a unique key.
+    /// - Throws: `.invalidOption` if the id is too long for a part of a unique key.
     package static func checkKey(_ id: String, _ overlap: ScheduleRules.Overlap?) throws(OperationsError) {
         let most = UniqueKeyRule.longest - ScheduleDefinition.uniqueKey(of: "").utf8.count
         guard overlap == nil || id.utf8.count <= most else {
@@ -225,9 +228,9 @@ public struct ScheduleControl: Sendable {
 
     // MARK: Reading
 
-    /// All schedules of a queue, or of all queues, in the order of queues and ids.
+    /// Reads all schedules of a queue or of all queues, in the order of queues and ids.
     ///
-    /// - Parameter queue: nil = all queues.
+    /// - Parameter queue: the name of the queue; nil = all queues.
     public func all(queue: String? = nil) async throws -> [Schedule] {
         var found: [Schedule] = []
         var queues = queue.map { [$0] } ?? []
@@ -238,9 +241,9 @@ public struct ScheduleControl: Sendable {
         return found
     }
 
-    /// One schedule.
+    /// Reads one schedule.
     ///
-    /// - Returns: nil if there is none of this id in the queue.
+    /// - Returns: nil if the queue has no schedule with this id.
     public func schedule(_ id: String, queue: String = Defaults.queue) async throws -> Schedule? {
         try check(id, queue)
         return try await client.broker.schedule(id, queue: queue).schedules.first.map { Schedule($0, queue: queue) }
@@ -255,9 +258,10 @@ public struct ScheduleControl: Sendable {
 
     // MARK: Changing
 
-    /// Pauses a schedule: instants pass without an operation until it is resumed. What was enqueued goes on.
+    /// Pauses a schedule: instants pass without an operation until the schedule is resumed. Operations that were
+    /// enqueued before continue.
     ///
-    /// - Returns: false if it was paused already.
+    /// - Returns: false if the schedule was paused already.
     /// - Throws: `OperationsError` with `.notFound`, or as any call.
     @discardableResult
     public func pause(_ id: String, queue: String = Defaults.queue) async throws -> Bool {
@@ -276,9 +280,9 @@ public struct ScheduleControl: Sendable {
         throw Self.contended(id)
     }
 
-    /// Resumes a paused schedule, with the first instant that is to come.
+    /// Resumes a paused schedule, from its next future instant on.
     ///
-    /// - Returns: false if it was not paused.
+    /// - Returns: false if the schedule was not paused.
     /// - Throws: `OperationsError` with `.notFound`, or as any call.
     @discardableResult
     public func resume(_ id: String, queue: String = Defaults.queue) async throws -> Bool {
@@ -303,19 +307,21 @@ public struct ScheduleControl: Sendable {
         throw OperationsError(.notFound, "queue \(queue) has no schedule \(OperationsError.quoted(id))")
     }
 
-    /// Removes a schedule. What it has enqueued stays.
+    /// Removes a schedule. Operations that it has enqueued stay.
     ///
-    /// - Returns: false if there is none.
+    /// - Returns: false if the queue has no schedule with this id.
     @discardableResult
     public func remove(_ id: String, queue: String = Defaults.queue) async throws -> Bool {
         try check(id, queue)
         return try await client.broker.removeSchedule(id, by: SluiceClient.identity, queue: queue)
     }
 
-    /// Enqueues the operation of a schedule now, besides its instants. The schedule's overlap holds for it, too.
+    /// Enqueues the operation of a schedule now, in addition to its instants. The overlap rule of the schedule applies.
     ///
-    /// - Returns: a reference to wait for, follow or cancel it; with `join` or `skip`, of the one that is in flight: `isNew` is false.
-    /// - Throws: `OperationsError` with `.notFound`; with `.refused` if the keys here do not accept the schedule; or as an enqueue.
+    /// - Returns: a reference to wait for, follow or cancel the operation. With `join` or `skip` it may refer to the
+    ///   operation in flight; then `isNew` is false.
+    /// - Throws: `OperationsError` with `.notFound`; with `.refused` if the keys of this client do not accept the
+    ///   schedule; or as an enqueue.
     @discardableResult
     public func runNow(_ id: String, queue: String = Defaults.queue) async throws -> OperationReference {
         let stored = try await find(id, queue).stored

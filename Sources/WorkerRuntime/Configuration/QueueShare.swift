@@ -1,19 +1,19 @@
 import Operations
 
-/// One queue that a worker serves, and its part of the worker's slots.
+/// A queue that a worker serves, with its share of the worker's slots.
 public struct QueueShare: Sendable, Equatable {
-    /// The queue's name.
+    /// The name of the queue.
     public var name: String
-    /// How often it is chosen when several queues have work, relative to the others: 1 to 1,000.
+    /// How often the worker chooses the queue when several queues have work, relative to the others: 1 to 1,000.
     public var weight: Int
     /// Slots that only this queue may use.
     public var reservedSlots: Int
 
-    /// Makes a share. Nothing is checked before the worker starts.
+    /// Creates a share. The worker checks it when it starts.
     ///
     /// - Parameters:
-    ///   - name: the queue's name.
-    ///   - weight: how often it is chosen, relative to the others: 1 to 1,000.
+    ///   - name: the name of the queue.
+    ///   - weight: how often the worker chooses the queue, relative to the others: 1 to 1,000.
     ///   - reservedSlots: slots that only this queue may use.
     public init(_ name: String, weight: Int = 1, reservedSlots: Int = 0) {
         self.name = name
@@ -23,20 +23,21 @@ public struct QueueShare: Sendable, Equatable {
 }
 
 extension QueueShare: ExpressibleByStringLiteral {
-    /// A share of weight 1 without reserved slots.
+    /// Creates a share of weight 1 without reserved slots.
     ///
-    /// - Parameter name: the queue's name.
+    /// - Parameter name: the name of the queue.
     public init(stringLiteral name: String) { self.init(name) }
 }
 
 /// The queues of a worker: `["mail", "default"]`, `["mail", QueueShare("video", weight: 3)]`, or `.all`.
 public enum QueueSelection: Sendable, Equatable {
-    /// Exactly these.
+    /// Exactly these queues.
     case named([QueueShare])
-    /// Every queue of the namespace, also those that appear later; all weigh the same.
+    /// Every queue of the namespace, including later ones; all have the same weight.
     case all
 
-    /// Reads the form of the command line: `mail:3,default` (weights), `mail=8` (reserved slots), `mail:3=8` (both), `*` (all).
+    /// Parses the form of the command line: `mail:3,default` (weights), `mail=8` (reserved slots), `mail:3=8` (both),
+    /// `*` (all).
     ///
     /// - Parameter text: the queues, separated by commas.
     /// - Throws: `WorkerError` with `.invalidConfiguration`, or `OperationsError` with `.invalidName`.

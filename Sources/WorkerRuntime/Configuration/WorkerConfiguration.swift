@@ -1,14 +1,14 @@
 import Operations
 
-/// How a worker works. Every default is visible in `init`; it is checked once, when the worker starts.
+/// Settings of a worker. `init` shows every default; the worker checks the settings once, at its start.
 public struct WorkerConfiguration: Sendable {
     /// When a worker ends by itself.
     public enum Burst: String, Sendable, CaseIterable {
-        /// Never: it waits for work until it is stopped.
+        /// Never: the worker waits for work until it is stopped.
         case none
-        /// Once its queues have nothing ready, nothing executing and nothing due within a second.
+        /// Once the queues have nothing ready, nothing executing and nothing due within a second.
         case ready
-        /// As `ready`, and once nothing is scheduled or retrying either.
+        /// As `ready`, and nothing is scheduled or retrying either.
         case all
     }
 
@@ -16,47 +16,50 @@ public struct WorkerConfiguration: Sendable {
     public var name: String?
     /// The queues to serve.
     public var queues: QueueSelection
-    /// Most operations that run at the same time, 1 to 10,000.
+    /// Maximum number of operations that run at the same time, 1 to 10,000.
     public var slots: Int
-    /// How long the worker is taken for alive after a heartbeat, 1 s to 1 h. A lost worker's operations run elsewhere after it.
+    /// How long the worker counts as alive after a heartbeat, 1 s to 1 h. After that, other workers run the operations
+    /// of a lost worker.
     public var lease: Duration
-    /// How long a stopping worker waits for what it runs, 0 to 100 years.
+    /// How long a stopping worker waits for running operations, 0 to 100 years.
     public var drainTimeout: Duration
-    /// How long an operation may take to end, after a cancel or its run timeout, before it is stuck: 0 to 100 years. The worker waits one
-    /// second longer, because programs are killed when the grace is over.
+    /// How long an operation may take to end after a cancel or its run timeout, before it is stuck: 0 to 100 years. The
+    /// worker waits one second longer, because programs are killed when the grace is over.
     public var cancelGrace: Duration
-    /// How long bodies go on when the lease has ended because Redis does not answer.
+    /// How long bodies continue after the lease has ended because Redis does not answer.
     public var outageGrace: OutageGrace
-    /// What becomes of the worker when an operation is stuck.
+    /// The worker's reaction to a stuck operation.
     public var stuck: StuckPolicy
-    /// When to end without being stopped.
+    /// When the worker ends without being stopped.
     public var burst: Burst
-    /// After so many runs that ended here the worker drains and ends, so that a fresh process takes over; nil = never.
+    /// The number of runs after which the worker drains and ends, so that a new process takes over; nil = no limit.
     public var maxOperations: Int?
-    /// A heartbeat that finds more resident memory than this, in bytes, does the same; at least 16 MiB, nil = never.
+    /// The resident memory in bytes above which the worker drains and ends, checked at each heartbeat: at least 16 MiB,
+    /// nil = no limit.
     public var maxResidentBytes: Int64?
-    /// Works also on a Redis that throws operations away when its memory is full.
+    /// True = the worker accepts a Redis that evicts operations when its memory is full.
     public var allowsEviction: Bool
-    /// Whether `Worker.run()` returns after `sluice workers stop`: for a program that is a worker and nothing else. A program that does other
-    /// things as well stays up.
+    /// True = `Worker.run()` returns after `sluice workers stop`: for a program that is only a worker. A program that
+    /// does other things as well stays up.
     public var endsWhenStopped: Bool
 
-    /// Makes a configuration. Nothing is checked before the worker starts.
+    /// Creates a configuration. The worker checks it when it starts.
     ///
     /// - Parameters:
     ///   - name: a label for people; nil = host and process number.
     ///   - queues: the queues to serve.
-    ///   - slots: most operations that run at the same time, 1 to 10,000.
-    ///   - lease: how long the worker is taken for alive after a heartbeat, 1 s to 1 h.
-    ///   - drainTimeout: how long a stopping worker waits for what it runs, 0 to 100 years.
+    ///   - slots: maximum number of operations that run at the same time, 1 to 10,000.
+    ///   - lease: how long the worker counts as alive after a heartbeat, 1 s to 1 h.
+    ///   - drainTimeout: how long a stopping worker waits for running operations, 0 to 100 years.
     ///   - cancelGrace: how long an operation may take to end after a cancel or its run timeout, 0 to 100 years.
-    ///   - outageGrace: how long bodies go on when the lease has ended because Redis does not answer.
-    ///   - stuck: what becomes of the worker when an operation does not end within the grace.
-    ///   - burst: when to end without being stopped.
-    ///   - maxOperations: how many runs may end here before the worker drains and ends; nil = any number.
-    ///   - maxResidentBytes: how much resident memory makes the worker drain and end, at least 16 MiB; nil = any.
-    ///   - allowsEviction: works also on a Redis that throws operations away when its memory is full.
-    ///   - endsWhenStopped: whether `Worker.run()` returns after `sluice workers stop`.
+    ///   - outageGrace: how long bodies continue after the lease has ended because Redis does not answer.
+    ///   - stuck: the worker's reaction to an operation that does not end within the grace.
+    ///   - burst: when the worker ends without being stopped.
+    ///   - maxOperations: the number of runs after which the worker drains and ends; nil = no limit.
+    ///   - maxResidentBytes: the resident memory above which the worker drains and ends, at least 16 MiB; nil = no
+    ///     limit.
+    ///   - allowsEviction: true = accept a Redis that evicts operations when its memory is full.
+    ///   - endsWhenStopped: true = `Worker.run()` returns after `sluice workers stop`.
     public init(
         name: String? = nil,
         queues: QueueSelection = [QueueShare(Defaults.queue)],
@@ -87,13 +90,13 @@ public struct WorkerConfiguration: Sendable {
         self.endsWhenStopped = endsWhenStopped
     }
 
-    /// A lower limit is a slip: no worker would live for longer than one heartbeat.
+    /// The smallest limit. A lower one is a mistake: no worker would live longer than one heartbeat.
     private static let leastResidentBytes: Int64 = 16 << 20
 
     /// The time between two heartbeats.
     var beatInterval: Duration { lease / Defaults.beatsPerLease }
 
-    /// Checks every setting, and pairs of settings.
+    /// Checks each setting, and combinations of settings.
     ///
     /// - Throws: `WorkerError` with `.invalidConfiguration`, or `OperationsError` with `.invalidName`.
     public func validate() throws {

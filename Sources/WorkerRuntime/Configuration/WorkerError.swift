@@ -1,6 +1,6 @@
-/// Why a worker cannot be started.
+/// The reason why a worker cannot be started.
 public struct WorkerError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// A closed list, safe as a metric label.
+    /// The kind of a reason. A closed list, safe as a metric label.
     public enum Code: String, Sendable, CaseIterable {
         /// A setting is out of its range or contradicts another one.
         case invalidConfiguration
@@ -8,17 +8,17 @@ public struct WorkerError: Error, Sendable, Equatable, CustomStringConvertible {
         case unsafeServer
         /// Redis is too old, or one node of a cluster that was named alone.
         case unsupportedServer
-        /// The namespace has another protocol than this program speaks.
+        /// The namespace has another protocol than this program.
         case incompatible
         /// `run()` was called a second time.
         case alreadyRun
     }
 
-    /// What kind of reason.
+    /// The kind of the reason.
     public let code: Code
-    /// One sentence: which setting, its value, what is allowed.
+    /// One sentence: the setting, its value, and the allowed values.
     public let message: String
-    /// A command or an address that helps; nil = the message says it.
+    /// A command or an address that fixes the problem; nil = the message contains the fix.
     public let fix: String?
 
     package init(_ code: Code, _ message: String, fix: String? = nil) {
@@ -27,6 +27,6 @@ public struct WorkerError: Error, Sendable, Equatable, CustomStringConvertible {
         self.fix = fix
     }
 
-    /// The message, and the fix where there is one.
+    /// The message, followed by the fix, if any.
     public var description: String { message + (fix.map { "; try: \($0)" } ?? "") }
 }

@@ -1,42 +1,42 @@
 import Operations
 
-/// Which calls of a queue are under way, and whether another one may go out beside them. A pure value.
+/// The calls of a queue that are in flight, and whether another one may be sent beside them. A pure value.
 ///
-/// One call is worked on by the server while another one travels there and a third one is read here. Each millisecond that a call
-/// travels allows for one more.
+/// The server works on one call while another one travels there and the worker reads a third one. Each millisecond of
+/// travel allows one call more.
 struct Calls: Sendable {
     enum UnderWay: Sendable, Equatable {
         case nothing
-        /// So many, beside which others may go out.
+        /// Exchanges beside which others may be sent, and their number.
         case several(Int)
-        /// One exchange that goes alone: it measures the round trip, or repeats what was not answered.
+        /// One exchange that runs alone: it measures the round trip, or repeats unanswered ends.
         case alone
-        /// The question what this worker owns, which goes alone.
+        /// One reconcile call, which runs alone and asks what this worker owns.
         case question
     }
 
     static let fewestAtOnce = 3
     static let mostAtOnce = 8
-    /// A further call goes out only with so much in it: less is gathered until a call under way is answered.
+    /// A further call has at least this many operations. Fewer wait until a call in flight is answered.
     static let leastInFurther = Defaults.batch / 2
     static let leastTrackedInFurther = Defaults.trackedBatch / 2
 
     private(set) var underWay = UnderWay.nothing
-    /// How many may be under way.
+    /// The maximum number of calls in flight.
     private(set) var atOnce = Calls.fewestAtOnce
-    /// The shortest round trip since the last call that went alone, that one included.
+    /// The shortest round trip since the last call that ran alone, including that call.
     private var shortest: Duration?
-    /// The next exchange goes alone, to measure the round trip.
+    /// True if the next exchange has to run alone, to measure the round trip.
     private var probeIsDue = false
     /// The number of the last exchange that was sent.
     private(set) var lastSent = 0
-    /// The highest number that was answered.
+    /// The highest number of an answered exchange.
     private var lastAnswered = 0
 
     @inline(__always)
     var isIdle: Bool { underWay == .nothing }
 
-    /// True if another call may go out beside those under way.
+    /// True if another call may be sent beside those in flight.
     @inline(__always)
     var allowFurther: Bool {
         guard case .several(let count) = underWay else { return false }
@@ -45,9 +45,9 @@ struct Calls: Sendable {
 
     // MARK: Sending
 
-    /// An exchange goes out.
+    /// Notes that an exchange is sent.
     ///
-    /// - Returns: its number, and whether it measures the round trip.
+    /// - Returns: the number of the exchange, and whether it measures the round trip.
     mutating func send(isRepeat: Bool) -> (number: Int, isProbe: Bool) {
         lastSent += 1
         switch underWay {
@@ -57,10 +57,10 @@ struct Calls: Sendable {
         return (lastSent, probeIsDue)
     }
 
-    /// The question what this worker owns goes out.
+    /// Notes that a reconcile call is sent.
     mutating func ask() { underWay = .question }
 
-    /// A call is over, whatever its outcome.
+    /// Notes that a call has ended, with any outcome.
     mutating func end(wasProbe: Bool) {
         if case .several(let count) = underWay, count > 1 {
             underWay = .several(count - 1)
@@ -72,24 +72,26 @@ struct Calls: Sendable {
 
     // MARK: Answers
 
-    /// An exchange was answered.
+    /// Notes that an exchange was answered.
     ///
-    /// - Returns: true if its answer is the latest: what an earlier one says about work is old.
+    /// - Returns: true if the answer is the latest one. An earlier answer is out of date.
     mutating func isNews(_ number: Int) -> Bool {
         guard number > lastAnswered else { return false }
         lastAnswered = number
         return true
     }
 
-    /// Notes how long a call took. It keeps the server busy for about a millisecond; the rest is the round trip.
+    /// Notes the duration of a call. The call keeps the server busy for about a millisecond; the rest is the round
+    /// trip.
     ///
-    /// - Parameter wasProbe: no other call was under way, so it measures the round trip alone.
+    /// - Parameter wasProbe: true if no other call was in flight, so the duration measures the round trip alone.
     mutating func note(roundTrip: Duration, wasProbe: Bool) {
         shortest = wasProbe ? roundTrip : min(roundTrip, shortest ?? roundTrip)
         let travel = Int((shortest ?? .zero) / .milliseconds(1)) - 1
         atOnce = min(Self.mostAtOnce, Self.fewestAtOnce + max(0, travel))
     }
 
-    /// The round trip may have become longer, which calls that wait for each other cannot measure: the next exchange goes alone.
+    /// Makes the next exchange run alone, because the round trip may have become longer. Calls that wait for each other
+    /// cannot measure it.
     mutating func probe() { probeIsDue = shortest != nil }
 }

@@ -1,38 +1,38 @@
 import Operations
 
 extension LocalQueue {
-    /// What a queue's loop does next.
+    /// The next step of a queue's loop.
     enum Step {
-        /// Nothing to do until something changes.
+        /// Wait until something changes.
         case wait
         /// Ask Redis what this worker owns.
         case reconcile(known: [Int64], epoch: Int)
         case exchange(Exchange)
     }
 
-    /// One call of a queue's loop: what has ended, and what is claimed with it.
+    /// One call of a queue's loop: the ends that it reports, and its claim.
     struct Exchange {
         var ended: [Ended]
         var epoch: Int
         /// Grows with each exchange.
         var number = 0
-        /// Slots that it claims for.
+        /// The number of slots that the call claims for.
         var slots = 0
-        /// Operations that it asks for beyond these.
+        /// The number of operations that the call claims beyond these slots.
         var ahead = 0
-        /// How many wake-up tokens had been taken when it was sent.
+        /// The number of wake-up tokens that were taken before the call was sent.
         var wakes = 0
         var highestFence: Int64 = 0
         var unhandled = UnhandledNames.Asked()
-        /// It measures the round trip, and goes alone.
+        /// True if the exchange measures the round trip, and runs alone.
         var isProbe = false
 
-        /// Operations to claim; 0 = none.
+        /// The number of operations to claim; 0 = none.
         var capacity: Int { slots + ahead }
 
         var isRepeat: Bool { ended.first?.isRepeat ?? false }
 
-        /// So much is in it that what ends meanwhile may fill another one.
+        /// True if the exchange is so large that operations that end meanwhile may fill another one.
         var isLarge: Bool {
             capacity >= Calls.leastTrackedInFurther || ended.count >= Calls.leastTrackedInFurther
         }

@@ -1,21 +1,21 @@
-/// Whose turn it is: which queue gets the next slot. A pure value.
+/// Decides which queue gets the next slot. A pure value.
 ///
-/// Slots to claim for go round by the queues' weights. A slot in which something that waits could start goes to the queue that uses less
-/// of its part of the slots; between equals, to the one whose last turn is longer ago.
+/// Slots to claim for rotate by the weights of the queues. A slot for which an operation waits goes to the queue that
+/// uses less of its part of the slots. Between equals, it goes to the queue whose last turn is longer ago.
 struct FairShare: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// What a queue would do with a slot.
+    /// The use that a queue has for a slot.
     enum Wish: Sendable {
         case nothing
         /// Start an operation that waits here.
         case start
-        /// Claim. Very short operations are claimed ahead, many at a time, and for a slot each would be few: so their queue has to have
-        /// had no turn for a while.
+        /// Claim. Very short operations are claimed ahead, many at a time, so a claim for a single slot would bring
+        /// few. A queue with such operations claims in this way only if it had no turn for a while.
         case claim(isShort: Bool)
     }
 
-    /// What becomes of a slot.
+    /// The use of a slot.
     enum Turn: Sendable, Equatable {
         /// The queue of this index starts an operation.
         case start(Int)
@@ -27,25 +27,26 @@ struct FairShare: Sendable {
         let weight: Int
         /// The queue's place in the rotation.
         var credit = 0
-        /// When the queue last got a slot, to start something in it or to claim for it.
+        /// When the queue last got a slot, to start an operation or to claim.
         var lastTurn: Instant?
         /// When the queue last started an operation.
         var lastStart: Instant?
     }
 
-    /// A queue that had no turn for so long goes before another one that waits. Operations claimed ahead go back when nothing at all has
-    /// started for so long.
+    /// A queue without a turn for this long goes before other queues with waiting operations. Operations claimed ahead
+    /// go back if nothing at all has started for this long.
     static let stall: Duration = .milliseconds(100)
-    /// Operations claimed ahead also go back when other queues have started for so long and theirs has not. A second would not do: a
-    /// thousand queues that take turns of a hundred each may need longer for one round.
+    /// Operations claimed ahead also go back if other queues have started operations for this long and their own queue
+    /// has not. One second would be too short: a thousand queues with turns of a hundred starts may need longer for one
+    /// round.
     static let longStall: Duration = .seconds(30)
     private static let longestStreak = 100
 
     private var parts: [Part] = []
     private var greatestWeight = 1
-    /// How many operations have started so far.
+    /// The number of operations started so far.
     private(set) var startCount = 0
-    /// The queue whose operations were started last, and how many of them one after the other.
+    /// The queue that started operations last, and how many of them one after the other.
     private var streak: (queue: Int?, count: Int) = (nil, 0)
     private var lastStart: Instant?
 
@@ -60,7 +61,7 @@ struct FairShare: Sendable {
     /// Chooses the queue that claims for a free slot, by smooth weighted rotation.
     ///
     /// - Parameter mayClaim: true if the queue of this index has work and may use the slot.
-    /// - Returns: nil if there is no such queue.
+    /// - Returns: nil if no queue may claim.
     mutating func rotate(_ mayClaim: (Int) -> Bool) -> Int? {
         var best: Int?
         var total = 0
@@ -73,13 +74,15 @@ struct FairShare: Sendable {
         return best
     }
 
-    /// A queue has got a slot to claim for.
+    /// Notes that a queue has got a slot to claim for.
     mutating func claims(_ index: Int, _ now: Instant) { parts[index].lastTurn = now }
 
     // MARK: Starting
 
-    /// The queue that started last and may go on: very short operations of one queue start one after the other, so that many of them end
-    /// together and leave with one call. A hundred, or fewer beside queues of greater weight.
+    /// The queue that started operations last and may continue.
+    ///
+    /// Very short operations of one queue start one after the other, so that many of them end together and are reported
+    /// in one call. The limit is a hundred, or less beside queues of greater weight.
     @inline(__always)
     var streakQueue: Int? {
         guard let index = streak.queue, streak.count < longestStreak(index) else { return nil }
@@ -90,13 +93,14 @@ struct FairShare: Sendable {
         max(1, Self.longestStreak * parts[index].weight / greatestWeight)
     }
 
-    /// Chooses what a slot is for, where something waits: to start that, or to claim for another queue, so that operations claimed ahead
-    /// do not keep this one from its part. The other queue has to use less of its part, or as little and have had no turn for a while.
+    /// Chooses the use of a slot while operations wait: to start one of them, or to claim for another queue. Such a
+    /// claim keeps operations claimed ahead from taking the other queue's part of the slots. The other queue must use
+    /// less of its part, or as little and have had no turn for a while.
     ///
     /// - Parameters:
-    ///   - slots: what the queues use.
-    ///   - wish: what the queue of an index would do.
-    /// - Returns: nil if nothing that waits may start.
+    ///   - slots: the slots that the queues use.
+    ///   - wish: returns the use that the queue of an index has.
+    /// - Returns: nil if no waiting operation may start.
     func next(_ slots: Slots, _ now: Instant, _ wish: (Int) -> Wish) -> Turn? {
         var starting: Int?
         var claiming: Int?
@@ -114,10 +118,10 @@ struct FairShare: Sendable {
         return .start(starting)
     }
 
-    /// Starts a streak: this queue may start up to the longest streak of operations before another queue is chosen.
+    /// Starts a streak: this queue may start operations up to the longest streak before another queue is chosen.
     mutating func beginStreak(_ index: Int) { streak = (index, 0) }
 
-    /// An operation of a queue has started.
+    /// Notes that an operation of a queue has started.
     mutating func starts(_ index: Int, _ now: Instant) {
         if streak.queue == index { streak.count += 1 }
         startCount += 1
@@ -126,7 +130,8 @@ struct FairShare: Sendable {
         lastStart = now
     }
 
-    /// When what the queue has claimed ahead is to go back, unless something starts before; nil = nothing was ever started.
+    /// When operations that the queue has claimed ahead go back, unless one starts before; nil = nothing was ever
+    /// started.
     func stallsAt(_ index: Int) -> Instant? {
         .earlier(lastStart.map { $0 + Self.stall }, parts[index].lastStart.map { $0 + Self.longStall })
     }
@@ -159,7 +164,7 @@ struct FairShare: Sendable {
 }
 
 extension ContinuousClock.Instant {
-    /// The earlier of two instants, of which either may be missing.
+    /// Returns the earlier of two instants; each may be nil.
     static func earlier(_ one: Self?, _ other: Self?) -> Self? {
         guard let one, let other else { return one ?? other }
         return min(one, other)

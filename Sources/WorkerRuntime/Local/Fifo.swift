@@ -21,7 +21,7 @@ struct Fifo<Element: Sendable>: Sendable {
         return elements[head]
     }
 
-    /// Takes out every element that fulfils the condition, in order.
+    /// Removes and returns every element that fulfils the condition, in order.
     mutating func removeAll(where condition: (Element) -> Bool) -> [Element] {
         let all = elements[head...].compactMap { $0 }
         head = 0

@@ -1,17 +1,18 @@
 import Operations
 import Synchronization
 
-/// What this worker counts by queue and operation name, until a heartbeat that has carried it is answered.
+/// The statistics of this worker by queue and operation name, until Redis answers the heartbeat that sent them.
 final class FigureBook: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     private struct Page {
-        /// By place. nil = names beyond the limit, and what cannot be read.
+        /// Entries in the order of their first use. The name nil stands for names beyond the limit, and for unreadable
+        /// operations.
         private var entries: [FiguresDelta.Entry] = []
         private var places: [String?: Int] = [:]
-        /// Most operations have the name of the one before.
+        /// The index of the last used entry: most operations have the same name as the one before.
         private var last: Int?
-        /// Sent, and not answered yet: it is sent again as it is, because it may have arrived.
+        /// Sent and not answered yet. The same statistics are sent again, because they may have arrived.
         var sent: FiguresDelta?
         private var number: Int64 = 0
         /// Server time at `base`, in milliseconds.
@@ -44,12 +45,13 @@ final class FigureBook: Sendable {
         }
     }
 
-    /// The offset to server time is taken from answers that came within this time, unless there is no other.
+    /// Only answers within this time set the offset to server time, unless it is unknown.
     private static let promptAnswer: Duration = .milliseconds(100)
     private let base = Instant.now
     private let pages = Mutex<[Int: Page]>([:])
 
-    /// A body begins. By the server's clock, because `readyAt` is a time of the server.
+    /// Counts a body that begins, and how long its operation waited. The wait is measured by the server's clock,
+    /// because `readyAt` is a time of the server.
     func started(_ queue: Int, _ name: String, readyAt: Int64, at instant: Instant) {
         let elapsed = (instant - base).microseconds
         pages.withLock { pages in
@@ -61,11 +63,11 @@ final class FigureBook: Sendable {
         }
     }
 
-    /// An operation has ended here.
+    /// Counts an operation that has ended here.
     ///
-    /// - Parameter run: its name and when its body began; nil = its body has not begun.
+    /// - Parameter run: the operation's name and when its body began; nil = the body has not begun.
     func ended(_ queue: Int, _ run: (name: String, startedAt: Instant)?, _ settlement: Settlement) {
-        // Of what ends without having run, only what cannot be read counts.
+        // An operation without a run counts only if it is dead: such an operation cannot be read.
         guard run != nil || settlement.isDead else { return }
         if settlement.usesNoAttempt { return }
         let duration = run.map { (Instant.now - $0.startedAt).microseconds }
@@ -79,12 +81,12 @@ final class FigureBook: Sendable {
 
     // MARK: Heartbeats
 
-    /// What the next heartbeat of a queue carries.
+    /// Returns the statistics for the next heartbeat of a queue.
     func send(_ queue: Int) -> FiguresDelta? {
         pages.withLock { $0[queue]?.send() }
     }
 
-    /// The heartbeat was answered.
+    /// Notes that a heartbeat was answered.
     func answered(_ queue: Int, time: Int64, sentAt: Instant) {
         let now = Instant.now
         let middle = (sentAt + (now - sentAt) / 2 - base).microseconds / 1000
@@ -95,7 +97,7 @@ final class FigureBook: Sendable {
         }
     }
 
-    /// Everything that no heartbeat was answered for. There is none any more.
+    /// Takes all statistics that no answered heartbeat has sent. No heartbeat follows.
     func takeAll(_ queue: Int) -> [FiguresDelta] {
         pages.withLock { pages in
             defer { pages[queue]?.sent = nil }
@@ -105,7 +107,7 @@ final class FigureBook: Sendable {
 }
 
 extension Figures {
-    /// An attempt has ended so. A run that uses none is not counted.
+    /// Counts the end of an attempt. A run that uses no attempt is not counted.
     fileprivate mutating func count(_ settlement: Settlement) {
         switch settlement {
         case .finished: finished += 1

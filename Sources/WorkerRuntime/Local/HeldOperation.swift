@@ -1,11 +1,11 @@
 import Operations
 import Synchronization
 
-/// An operation that this worker was handed, from the claim until Redis has confirmed its end.
+/// An operation that this worker has claimed, until Redis has confirmed its end.
 final class HeldOperation: OperationLink {
     /// Why a body was told to end, apart from a cancel.
     enum Stop: Sendable {
-        /// It ran longer than it may.
+        /// The attempt ran longer than its limit.
         case runTimeout
         /// The worker stops: the operation goes back untried.
         case giveBack
@@ -25,22 +25,23 @@ final class HeldOperation: OperationLink {
         var executorTask: ExecutorTask?
         var reports = PendingReports()
         var isSettled = false
-        /// It has a slot, or had one when it was given up on, and its executor task has not come back from it.
+        /// True if the operation has a slot, or had one when it was given up on and its executor task has not come back
+        /// from it.
         var hasSlot = false
-        /// Kills what the body has started; see `whenForced`.
+        /// Kills the programs that the body has started; see `whenForced`.
         var kill: (@Sendable () -> Void)?
-        /// The last one of this run.
+        /// The last checkpoint of this run.
         var checkpoint: [UInt8]?
-        /// Made at the first use, as the next one.
+        /// Made at the first use, as is `producer`.
         var onceResults: OnceResults?
         var producer: RunProducer?
         var run: Run?
-        /// Tells of the end, if nobody else has.
+        /// The end hook to call if the operation is given up on; nil = already called.
         var teller: (@Sendable (Settlement) -> Void)?
     }
 
     let claimed: ClaimedOperation
-    /// The index of its queue in the worker's local queue.
+    /// The index of the operation's queue in the worker's local queue.
     let queue: Int
     private let ties: QueueTies
     private let state = Mutex(State())
@@ -65,13 +66,13 @@ final class HeldOperation: OperationLink {
 
     // MARK: Life
 
-    /// It has got a slot; its body begins when there is a thread for it.
+    /// Notes that the operation has a slot. The body begins as soon as a thread is free.
     func takeSlot() { state.withLock { ($0.phase, $0.hasSlot) = (.inSlot, true) } }
 
-    /// The body begins in this executor task.
+    /// Notes that the body begins in this executor task.
     ///
-    /// - Parameter name: of the operation.
-    /// - Returns: when it began; nil if it must not begin: a cancel or a stop came first.
+    /// - Parameter name: the name of the operation.
+    /// - Returns: when the body began; nil = the body must not begin, because a cancel or a stop came first.
     func begin(in executorTask: ExecutorTask, name: String) -> ContinuousClock.Instant? {
         state.withLock { state in
             guard state.cancellation == nil, state.stop == nil else { return nil }
@@ -83,11 +84,12 @@ final class HeldOperation: OperationLink {
         }
     }
 
-    /// The body has ended: nothing is reported any more, and no later cancel or stop reaches its executor task. An earlier one may
-    /// still be on its way there, so an executor task whose operation was asked to end is not used again.
+    /// Notes that the body has ended: nothing is reported any more, and no later cancel or stop reaches its executor
+    /// task. An earlier one may still be on its way, so the executor task of an operation that was told to end is not
+    /// used again.
     ///
-    /// - Returns: whether reports have to be sent before the end may be, whether the executor task may be used again, and what ran since
-    ///   when, if it did; nil if it was given up on before.
+    /// - Returns: whether reports have to be sent before the end, whether the executor task may be used again, and the
+    ///   run if the body began; nil if the operation was given up on before.
     func end() -> (reportsAreBusy: Bool, taskIsFree: Bool, run: Run?)? {
         state.withLock { state in
             (state.hasSlot, state.kill) = (false, nil)
@@ -99,10 +101,10 @@ final class HeldOperation: OperationLink {
         }
     }
 
-    /// Ends it although its body goes on: nothing that it writes from now on is sent.
+    /// Ends the operation although its body still runs. Later writes of the body are not sent.
     ///
-    /// - Returns: whether reports have to be sent before the end may be, and what ran since when, if it did; nil if it had ended before, or
-    ///   has no slot.
+    /// - Returns: whether reports have to be sent before the end, and the run if the body began; nil if the operation
+    ///   had ended before, or has no slot.
     func giveUp(_ settlement: Settlement) -> (reportsAreBusy: Bool, run: Run?)? {
         let found = state.withLock { state -> (Bool, Run?, (@Sendable (Settlement) -> Void)?)? in
             guard state.phase != .claimed, state.phase != .ended else { return nil }
@@ -114,12 +116,12 @@ final class HeldOperation: OperationLink {
         return (reportsAreBusy, run)
     }
 
-    /// Sets who tells of the end if the operation is given up on.
+    /// Sets the end hook to call if the operation is given up on.
     func setTeller(_ teller: @escaping @Sendable (Settlement) -> Void) { state.withLock { $0.teller = teller } }
 
-    /// Takes the right to tell of the end: there is one, and one end.
+    /// Takes the end hook, which is called once.
     ///
-    /// - Returns: nil if it was taken before.
+    /// - Returns: nil if the hook was taken before.
     func takeTeller() -> (@Sendable (Settlement) -> Void)? {
         state.withLock { state in
             defer { state.teller = nil }
@@ -129,7 +131,8 @@ final class HeldOperation: OperationLink {
 
     /// Claims the right to settle the operation.
     ///
-    /// - Returns: true for the first caller only. A body can still return after its operation was given back; its result is dropped then.
+    /// - Returns: true for the first caller only. A body can still return after its operation was given back; its
+    ///   result is dropped then.
     func settleOnce() -> Bool {
         state.withLock { state in
             defer { state.isSettled = true }
@@ -141,10 +144,10 @@ final class HeldOperation: OperationLink {
     var hasEnded: Bool { state.withLock { $0.phase == .ended } }
     var hasSlot: Bool { state.withLock { $0.hasSlot } }
 
-    /// Asks the operation to end as cancelled. Where its body runs, that is acknowledged: before the body hears of it, which may
-    /// end at once, and then nothing is reported any more.
+    /// Tells the operation to end as cancelled. If the body runs, the acknowledgement is added before the body learns
+    /// of the cancel. The body may end at once, and nothing is reported after its end.
     ///
-    /// - Returns: true the first time, while it has not ended.
+    /// - Returns: true the first time, if the operation has not ended.
     func cancel(_ cancellation: Cancellation) -> Bool {
         let (executorTask, isNew) = state.withLock { state -> (ExecutorTask??, Bool) in
             guard state.cancellation == nil, state.phase != .ended else { return (nil, false) }
@@ -158,7 +161,8 @@ final class HeldOperation: OperationLink {
         return true
     }
 
-    /// A forced cancel has ended the operation in Redis: its body is cancelled, and what it has started is killed.
+    /// Handles a forced cancel, which has ended the operation in Redis: cancels the body and kills the programs that it
+    /// has started.
     func force(_ cancellation: Cancellation) {
         let (executorTask, kill) = state.withLock { state -> (ExecutorTask?, (@Sendable () -> Void)?) in
             state.cancellation = cancellation
@@ -179,9 +183,9 @@ final class HeldOperation: OperationLink {
         if isForced { kill() }
     }
 
-    /// Tells a body to end for another reason than a cancel. The first reason counts, but for `lost`.
+    /// Tells a body to end for another reason than a cancel. The first reason counts, but `lost` replaces others.
     ///
-    /// - Returns: true if this is news to an operation that has not ended.
+    /// - Returns: true if the reason is new and the operation has not ended.
     @discardableResult
     func stop(_ stop: Stop) -> Bool {
         let executorTask = state.withLock { state -> ExecutorTask?? in
@@ -249,7 +253,8 @@ final class HeldOperation: OperationLink {
         }
     }
 
-    /// Asks until there is an answer. An outage is no failure of the operation: the body waits until its outage grace is over.
+    /// Repeats a call until it is answered. An outage is no failure of the operation: the body waits until its outage
+    /// grace is over.
     private func untilAnswered<Answer>(_ ask: () async throws -> Answer) async throws -> Answer {
         while true {
             do { return try await ask() } catch let error as OperationsError
@@ -263,12 +268,12 @@ final class HeldOperation: OperationLink {
         }
     }
 
-    /// Takes what is to be sent now; until `reportsSent`, the end of the operation waits.
+    /// Takes the reports to send now. The end of the operation waits until `reportsSent`.
     func takeReports() -> [Report] {
         state.withLock { $0.reports.take() }.map { Report(fence: fence, id: id, content: $0) }
     }
 
-    /// Says that what was taken has been sent.
+    /// Notes that the taken reports were sent.
     func reportsSent() {
         let again = state.withLock { state -> Bool in
             state.reports.sent()
@@ -278,7 +283,7 @@ final class HeldOperation: OperationLink {
     }
 }
 
-/// What a held operation asks of its worker. All of one answer share it.
+/// The calls that a held operation makes to its worker. All operations of one answer share them.
 final class QueueTies: Sendable {
     /// The queue's name.
     let name: String
@@ -286,17 +291,17 @@ final class QueueTies: Sendable {
     let leaseIsValid: @Sendable () -> Bool
     /// Called when an operation has something to report and had nothing before.
     let reportsWaiting: @Sendable (HeldOperation) -> Void
-    /// Reads what earlier runs of an operation have stored.
+    /// Reads the data that earlier runs of an operation have stored.
     let stored: @Sendable (OperationID) async throws -> StoredByRuns?
     /// Stores the result of an effect.
     let remember: @Sendable (EffectResult) async throws -> OnceResults.Stored
-    /// The client with which bodies enqueue, and this worker; nil = they cannot.
+    /// The client with which bodies enqueue, and this worker; nil = bodies cannot enqueue.
     let producer: (client: any Sendable, worker: WorkerID)?
     /// Reads how the dependencies of an operation ended.
     let inputs: @Sendable (OperationID) async throws -> [DependencyInput]
-    /// Who would rather have a slot of the worker; whether the time slice of its operation is over.
+    /// Returns why the operation should leave its slot. The argument is true if the operation's time slice is over.
     let slotWish: @Sendable (Bool) -> SlotWish?
-    /// Called when the operation is requested to end, by a cancel or otherwise.
+    /// Called when the operation is told to end, by a cancel or otherwise.
     let toldToEnd: @Sendable (HeldOperation) -> Void
 
     init(
@@ -322,7 +327,7 @@ final class QueueTies: Sendable {
     }
 }
 
-/// What an operation has reported and nobody has sent yet.
+/// The reports of an operation that were not sent yet.
 struct PendingReports {
     private var isAcknowledged = false
     private var checkpoint: [UInt8]?
@@ -334,15 +339,15 @@ struct PendingReports {
 
     private var isEmpty: Bool { !isAcknowledged && checkpoint == nil && progress == nil && lines.isEmpty }
 
-    /// Something is to be sent or under way.
+    /// True if reports wait or are being sent.
     var isBusy: Bool { isSending || !isEmpty }
 
-    /// - Returns: true if there was nothing before.
+    /// - Returns: true if no report waited before.
     mutating func add(_ content: Report.Content) -> Bool {
         defer {
             switch content {
             case .cancelAcknowledged: isAcknowledged = true
-            // Not sent under a fence of a held operation.
+            // Never sent under the fence of a held operation.
             case .cancelStopped: break
             case .checkpoint(let data): checkpoint = data
             case .progress: progress = content
@@ -352,7 +357,7 @@ struct PendingReports {
         return !isBusy
     }
 
-    /// Redis keeps the last lines only, so more of them need not wait here.
+    /// Redis keeps only the last lines, so earlier lines need not wait here.
     private mutating func append(_ line: [UInt8]) {
         lines.append(line)
         if lines.count >= 2 * Defaults.logLines { drop(lines.count - Defaults.logLines) }
@@ -363,7 +368,8 @@ struct PendingReports {
         droppedLines += count
     }
 
-    /// The last lines. Before them, a line says how many are left out: Redis counts only what it has had.
+    /// Takes the last lines. A line before them has the number of dropped lines, because Redis counts only the lines
+    /// that it received.
     private mutating func takeLines() -> [[UInt8]] {
         defer { (lines, droppedLines) = ([], 0) }
         guard droppedLines > 0 || lines.count > Defaults.logLines else { return lines }
@@ -390,7 +396,8 @@ struct PendingReports {
     mutating func sent() { isSending = false }
 }
 
-/// The task in which bodies run, one after the other, until none waits, one of them is told to end or others are to have its thread.
+/// The task in which bodies run, one after the other. The task ends if no operation waits, if one was told to end, or
+/// if others should get its thread.
 final class ExecutorTask: Sendable {
     private struct State {
         var task: Task<Void, Never>?

@@ -1,20 +1,23 @@
 import Operations
 
-/// An operation's way through this worker, from top to bottom: claim, run, complete.
+/// The life of an operation in this worker, from top to bottom: claim, run, complete.
 ///
-/// 1. `fill` gives a free slot to the queue whose turn it is. An operation that waits starts in it, or the queue claims for it.
-/// 2. `nextStep` makes up a call: how many operations to claim, and what has ended. `QueueLoop` sends it.
-/// 3. `accept` takes what the answer brings. From here on this worker owns the operations.
-/// 4. `start` gives an operation its slot and a place in the line. An executor task takes it from there: `Executor` runs the body.
+/// 1. `fill` gives a free slot to the queue whose turn it is. A waiting operation starts in it, or the queue claims for
+///    it.
+/// 2. `nextStep` makes up a call: how many operations to claim, and which ends to report. `QueueLoop` sends it.
+/// 3. `accept` takes the operations of the answer. From here on this worker owns them.
+/// 4. `start` gives an operation a slot and a place in the line. An executor task takes it from there: `Executor` runs
+///    the body.
 /// 5. `end` frees the slot, and puts the end into the outbox.
-/// 6. `nextStep` makes up the next call, which carries the end and claims for the slot.
+/// 6. `nextStep` makes up the next call, which reports the end and claims for the slot.
 /// 7. `confirm` forgets the operation: Redis has stored its end.
 ///
-/// What else may happen is in `LocalQueue+Loss.swift`: lost answers, lapsed leases, cancel requests, operations that go back.
+/// All other events are in `LocalQueue+Loss.swift`: lost answers, lapsed leases, cancel requests, operations that go
+/// back.
 extension LocalQueue {
     // MARK: 1. A slot is given away
 
-    /// Gives every free slot away: what waits starts, and queues with work claim for the others.
+    /// Uses every free slot: starts waiting operations, and reserves the other slots for queues with work.
     ///
     /// - Returns: the queues that have reserved slots to claim for.
     @discardableResult
@@ -28,10 +31,10 @@ extension LocalQueue {
         return claiming + distribute(now)
     }
 
-    /// Starts the next of what waits, or reserves its slot for another queue with work.
+    /// Starts the next waiting operation, or reserves its slot for another queue with work.
     ///
-    /// - Parameter mayBorrow: something that waits may borrow a slot.
-    /// - Returns: nil if nothing that waits may start.
+    /// - Parameter mayBorrow: true if a waiting operation may borrow a slot.
+    /// - Returns: nil if no waiting operation may start.
     mutating func useSlot(_ now: Instant, _ mayBorrow: Bool) -> FairShare.Turn? {
         guard phase == .running, slots.free > 0 || mayBorrow else { return nil }
         if let last = share.streakQueue, members[last].pace.isShort, canStart(last, now) {
@@ -50,9 +53,9 @@ extension LocalQueue {
         return turn
     }
 
-    /// Reserves free slots for queues with work.
+    /// Reserves the free slots for queues with work.
     ///
-    /// - Returns: the queues that have got some.
+    /// - Returns: the queues that have got slots.
     @discardableResult
     mutating func distribute(_ now: Instant) -> [Int] {
         guard phase == .running else { return [] }
@@ -69,8 +72,8 @@ extension LocalQueue {
         return share.rotate { members[$0].phase(in: phase, now) == .claiming && slots.mayUse($0) }
     }
 
-    /// A worker without a free slot waits for no wake-up token, so it does not learn what becomes ready in its other queues. When a slot is
-    /// free again, the queue that was not asked for the longest time is taken for one with work, if that time is long.
+    /// Treats the queue with the oldest claim as one with work, if that claim is old enough. A worker without a free
+    /// slot waits for no wake-up token, so it learns nothing about new ready operations in its other queues.
     private mutating func lookAround(_ now: Instant) {
         guard members.count > 1, phase == .running, slots.free > 0, looks.isTime(now, starts: share.startCount) else {
             return
@@ -102,13 +105,13 @@ extension LocalQueue {
             && (slots.mayUse(index) || mayBorrow(index))
     }
 
-    /// An operation that waits may borrow a slot only where operations are very short, so that what the claim brings does not wait
-    /// for long.
+    /// True if a waiting operation may borrow a slot. Only very short operations may, so that operations that the claim
+    /// brings do not wait for long.
     private func mayBorrow(_ index: Int) -> Bool {
         slots.parts[index].mayBorrow && members[index].pace.isShort
     }
 
-    /// True if something waits that may borrow a slot.
+    /// True if any queue has a waiting operation that may borrow a slot.
     mutating func somethingMayBorrow() -> Bool {
         for index in walk() where mayBorrow(index) && !members[index].waiting.isEmpty { return true }
         return false
@@ -116,7 +119,7 @@ extension LocalQueue {
 
     // MARK: 2. A call goes out
 
-    /// True if the queue's loop has something to send. What was lost is cleared up, and Redis is asked, by one call at a time.
+    /// True if the queue's loop has something to send. Repeats and reconcile calls run alone.
     func hasCall(_ index: Int, _ now: Instant) -> Bool {
         let isIdle = members[index].calls.isIdle
         switch phase(of: index, now) {
@@ -130,7 +133,7 @@ extension LocalQueue {
         }
     }
 
-    /// Decides the next call of a queue. Without a valid lease nothing is sent: what has ended waits for the next heartbeat.
+    /// Decides the next call of a queue. Without a valid lease nothing is sent: ends wait for the next heartbeat.
     mutating func nextStep(_ index: Int, _ now: Instant) -> Step {
         guard hasCall(index, now) else { return .wait }
         if members[index].lease.mustAsk {
@@ -147,7 +150,8 @@ extension LocalQueue {
         return .exchange(exchange)
     }
 
-    /// Slots to claim for. With completions the claim is free, so it is made also where nothing is known to be ready.
+    /// Adds slots to claim for. A claim together with completions costs nothing, so it is made even if nothing is known
+    /// to be ready.
     private mutating func takeCapacity(_ index: Int, for exchange: inout Exchange) {
         guard phase == .running else { return }
         let (isFused, hasWork) = (!exchange.ended.isEmpty, members[index].supply.state == .ready)
@@ -166,11 +170,11 @@ extension LocalQueue {
 
     // MARK: 3. Its answer
 
-    /// The claim of an exchange was answered.
+    /// Handles the answer to the claim of an exchange.
     ///
     /// - Parameters:
-    ///   - exchange: the one that it went out with; nil = the last.
-    ///   - operations: what it has brought.
+    ///   - exchange: the exchange that sent the claim; nil = the last one.
+    ///   - operations: the claimed operations.
     mutating func accept(
         _ claim: Claim,
         _ index: Int,
@@ -207,7 +211,7 @@ extension LocalQueue {
         if members[index].supply.state != .ready { slots.revoke(index) }
     }
 
-    /// Adds operations that Redis has handed out. They wait for a slot, unless they end at once.
+    /// Adds claimed operations, which wait for a slot unless they end at once.
     mutating func take(_ operations: [HeldOperation], _ index: Int) {
         for operation in operations {
             let (isNew, replaced) = members[index].lease.take(operation)
@@ -231,7 +235,7 @@ extension LocalQueue {
 
     // MARK: 4. An operation starts
 
-    /// Starts what has come in the slots for which it was claimed, before another queue is given them.
+    /// Starts claimed operations in the slots of their claim, before another queue gets these slots.
     private mutating func startClaimed(_ index: Int, atMost count: Int, _ now: Instant) {
         guard phase == .running, count > 0, members[index].lease.mayStart(now) else { return }
         for _ in 0..<count where slots.mayUse(index) {
@@ -241,7 +245,7 @@ extension LocalQueue {
 
     /// Gives the next operation of a queue a slot, and puts it into the line.
     ///
-    /// - Returns: false if nothing waits.
+    /// - Returns: false if no operation waits.
     @discardableResult
     private mutating func start(_ index: Int, _ now: Instant) -> Bool {
         guard let operation = members[index].waiting.popFirst() else { return false }
@@ -254,8 +258,8 @@ extension LocalQueue {
 
     // MARK: 5. Its body has ended
 
-    /// A body has ended: its slot is free. `settlement` is nil while reports are to be sent first; an operation that may have a successor keeps
-    /// its slot until then.
+    /// Frees the slot of an operation whose body has ended. `settlement` is nil while reports have to be sent first; an
+    /// operation that may have a successor keeps its slot until then.
     mutating func end(
         _ operation: HeldOperation,
         _ settlement: Settlement?,
@@ -275,7 +279,7 @@ extension LocalQueue {
         if let settlement { settleBody(operation, settlement, now) }
     }
 
-    /// The reports of an ended operation have arrived.
+    /// Handles an ended operation whose reports have arrived.
     mutating func endReported(_ operation: HeldOperation, _ settlement: Settlement, _ now: Instant) {
         let index = operation.queue
         if members[index].reporting.remove(operation.fence) != nil {
@@ -284,7 +288,8 @@ extension LocalQueue {
         settleBody(operation, settlement, now)
     }
 
-    /// Where Redis does not answer, reports do not arrive: after the end of the lease their slots are for queues on other servers.
+    /// Frees slots whose reports cannot arrive because Redis does not answer. After the end of the lease, queues on
+    /// other servers can use them.
     mutating func releaseSlotsOfReports(_ now: Instant) {
         for index in walk() where !members[index].reporting.isEmpty && !members[index].lease.isValid(now) {
             for _ in members[index].reporting { slots.end(index, hasWaiting: !members[index].waiting.isEmpty) }
@@ -309,8 +314,9 @@ extension LocalQueue {
         return true
     }
 
-    /// The call that stores an end claims an operation which may start because of it: for the slot that has become free, before another
-    /// queue gets this slot. A queue that uses its part of the slots without it takes its turn as usual.
+    /// Keeps the free slot for an operation that may start because of this end. The call that stores the end claims
+    /// that operation, before another queue gets the slot. A queue that uses its part of the slots without it takes its
+    /// turn as usual.
     private mutating func keepSlot(_ index: Int, _ now: Instant) {
         guard phase(of: index, now) == .claiming, members[index].waiting.isEmpty, slots.mayUse(index),
             slots.parts[index].used < part(index)
@@ -318,8 +324,8 @@ extension LocalQueue {
         reserve(index, now)
     }
 
-    /// A queue's part of the slots by its weight, among the queues that use slots or have work. At least one, if there is a slot for each of
-    /// them.
+    /// A queue's part of the slots by its weight, among the queues that use slots or have work. At least one, if each
+    /// of them can have a slot.
     private mutating func part(_ index: Int) -> Int {
         var (count, weight) = (0, 0)
         for other in walk() where slots.parts[other].used > 0 || members[other].supply.state == .ready || other == index
@@ -332,12 +338,12 @@ extension LocalQueue {
 
     // MARK: 7. Its end is stored
 
-    /// Redis has confirmed (or refused) these ends; it holds the operations no longer.
+    /// Forgets operations whose ends Redis has confirmed or refused.
     mutating func confirm(_ ended: [Ended], _ index: Int) { members[index].lease.confirm(ended) }
 
-    /// A call is over, whatever its outcome.
+    /// Notes that a call has ended, with any outcome.
     ///
-    /// - Parameter exchange: nil for the question what this worker owns.
+    /// - Parameter exchange: nil for a reconcile call.
     mutating func finish(_ exchange: Exchange?, _ index: Int) {
         members[index].calls.end(wasProbe: exchange?.isProbe ?? false)
         if let exchange { slots.endClaim(index, slots: exchange.slots, ahead: exchange.ahead) }

@@ -1,11 +1,11 @@
 import Operations
 
-/// What may happen to an operation beside its usual way: its answer or its lease is lost, it is cancelled, or it goes back untried.
+/// Events outside an operation's usual life: its answer or its lease is lost, it is cancelled, or it goes back untried.
 extension LocalQueue {
     // MARK: Lost answers
 
-    /// A part of an exchange was not answered: it goes first next time. After a claim whose outcome is unknown, Redis has to be
-    /// asked what it handed out.
+    /// Puts back the unanswered ends of an exchange, to be sent first next time. After a claim whose outcome is
+    /// unknown, Redis has to be asked what this worker owns.
     mutating func unanswered(_ ended: [Ended], hadClaim: Bool, _ index: Int) {
         members[index].outbox.putBack(ended)
         if hadClaim { raiseEpoch(index) }
@@ -16,19 +16,19 @@ extension LocalQueue {
         members[index].lease.raiseEpoch()
     }
 
-    /// Redis and the worker agree again, unless it was asked before a lapse: such an answer says nothing about the time after.
+    /// Handles the answer of a reconcile call. An answer from before a lapse says nothing about the time after.
     ///
     /// - Parameters:
-    ///   - epoch: the epoch it was asked with.
-    ///   - found: what the worker owns and did not know of.
-    /// - Returns: what the worker holds and Redis gave to another worker.
+    ///   - epoch: the epoch of the call.
+    ///   - found: operations that the worker owns and did not know of.
+    /// - Returns: held operations that Redis gave to another worker.
     mutating func reconcile(_ answer: Reconciliation, epoch: Int, _ index: Int, found: [HeldOperation])
         -> [HeldOperation]
     {
         members[index].lease.answered(epoch: epoch, more: answer.more)
         take(found, index)
         let lost = members[index].lease.lose(answer.lost)
-        // So that nothing is sent when their bodies end.
+        // Settled here, so that nothing is sent when their bodies end.
         for operation in lost { _ = operation.settleOnce() }
         let gone = Set(answer.lost)
         _ = members[index].waiting.removeAll { gone.contains($0.fence) }
@@ -37,7 +37,7 @@ extension LocalQueue {
 
     // MARK: Heartbeats
 
-    /// A heartbeat was answered.
+    /// Handles an answered heartbeat.
     mutating func renew(_ index: Int, until: Instant, _ reply: BeatReply, _ now: Instant) {
         let mustAsk = members[index].lease.renew(
             until: until,
@@ -51,7 +51,7 @@ extension LocalQueue {
         members[index].mostAhead = reply.room?.ahead
         returnSurplus(index)
         members[index].calls.probe()
-        // Also after a pause, of whose end nothing else may say that unhandled ones can be claimed again.
+        // Also for unhandled operations: after a pause, nothing else reports that they can be claimed again.
         if mustAsk || reply.startable || !members[index].unhandled.isEmpty {
             members[index].supply.expectWork()
         }
@@ -59,20 +59,21 @@ extension LocalQueue {
 
     // MARK: Cancels
 
-    /// Finds the operation of a cancel request. Where its claim has not been answered yet, the request waits for it.
+    /// Finds the operation of a cancel request. If its claim has not been answered yet, the request waits for the
+    /// answer.
     mutating func find(_ order: CancelOrder, _ index: Int) -> HeldOperation? {
         if let operation = members[index].lease.held[order.fence] { return operation }
         members[index].lease.noteEarlyCancel(order)
         return nil
     }
 
-    /// Finds the operation of a forced cancel, which has ended in Redis. Nothing of it is sent from now on.
+    /// Finds the operation of a forced cancel, which has ended in Redis. Nothing is sent about it from now on.
     ///
-    /// - Returns: the operation, if a body of it may run here; and whether certainly none does.
+    /// - Returns: the operation if it was held, and true if certainly no body of it runs here.
     mutating func fence(_ order: CancelOrder, _ index: Int) -> (operation: HeldOperation?, hasStopped: Bool) {
         if members[index].lease.fenced[order.fence] != nil { return (nil, false) }
         guard let operation = members[index].lease.held[order.fence] else {
-            // An answer that is still to come may bring it; then it does not start.
+            // A late answer may still bring the operation; then it does not start.
             members[index].lease.noteForced(order)
             return (nil, true)
         }
@@ -82,7 +83,7 @@ extension LocalQueue {
         return (operation, !operation.hasSlot)
     }
 
-    /// Ends an operation as cancelled that was not started; false if it was.
+    /// Ends an operation as cancelled if it was not started; false if it was.
     mutating func settleWaiting(_ operation: HeldOperation) -> Bool {
         let withdrawn = members[operation.queue].waiting.removeAll { $0 === operation }
         if withdrawn.isEmpty { return false }
@@ -92,12 +93,12 @@ extension LocalQueue {
 
     // MARK: Giving back
 
-    /// Takes everything that has not started, to be given back.
+    /// Gives back all operations that have not started.
     mutating func returnWaiting(_ index: Int) {
         for operation in members[index].waiting.removeAll() { settle(operation, .returned(.front)) }
     }
 
-    /// Gives back what the queue's limits do not let this worker hold ahead, the newest of it.
+    /// Gives back the newest waiting operations, if the queue's limits do not let this worker hold them ahead.
     private mutating func returnSurplus(_ index: Int) {
         guard let most = members[index].mostAhead, members[index].waiting.count > most else { return }
         let all = members[index].waiting.removeAll()
@@ -105,8 +106,8 @@ extension LocalQueue {
         for operation in all.dropFirst(most) { settle(operation, .returned(.front)) }
     }
 
-    /// Gives back operations that were claimed ahead and have not started. The running ones take longer than expected, so other workers can
-    /// start these sooner.
+    /// Gives back operations that were claimed ahead and have not started. The running ones take longer than expected,
+    /// so other workers can start these sooner.
     mutating func returnStalled(_ now: Instant) {
         for index in members.indices {
             guard let instant = stallsAt(index, now), instant <= now else { continue }
@@ -115,7 +116,7 @@ extension LocalQueue {
         }
     }
 
-    /// When what a queue has claimed ahead is to be given back, unless something starts before; nil = there is nothing.
+    /// When operations that a queue has claimed ahead are given back, unless one starts before; nil = none wait.
     func stallsAt(_ index: Int, _ now: Instant) -> Instant? {
         guard !members[index].waiting.isEmpty, members[index].lease.isValid(now) else { return nil }
         return share.stallsAt(index)
@@ -123,13 +124,13 @@ extension LocalQueue {
 
     // MARK: Stopping
 
-    /// As far as it knows: see `mayBeGivenMore`.
+    /// True if the worker holds nothing, as far as it knows; see `mayBeGivenMore`.
     var holdsNothing: Bool {
         members.allSatisfy {
             $0.lease.held.isEmpty && ($0.calls.isIdle || $0.calls.underWay == .question)
         }
     }
 
-    /// The answer of a claim that waits for a wake-up token, or to the question what this worker owns, may still bring operations.
+    /// True if an answer may still bring operations: to a claim that waits for a wake-up token, or to a reconcile call.
     var mayBeGivenMore: Bool { members.contains { $0.wait == .claiming || $0.lease.mustAsk } }
 }

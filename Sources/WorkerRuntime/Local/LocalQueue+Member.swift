@@ -7,42 +7,42 @@ extension LocalQueue {
         enum Wait: Sendable {
             case none
             case listening
-            /// A claim goes along, or was not answered yet.
+            /// A claim is sent with the wait, or was not answered yet.
             case claiming
         }
 
         let share: QueueShare
         /// Wakes the queue's loop.
         let signal = Signal()
-        /// What this worker owns in the queue.
+        /// The operations that this worker owns in the queue.
         var lease = Lease()
-        /// What is to be settled.
+        /// Ends that have to be reported.
         var outbox = Outbox()
-        /// Which calls are under way.
+        /// The calls in flight.
         var calls = Calls()
-        /// What is known of operations in Redis.
+        /// The knowledge about operations in Redis.
         var supply = Supply()
-        /// Names that this worker knows, of which there are unhandled operations.
+        /// Names that this worker can run and that have unhandled operations.
         var unhandled = UnhandledNames()
-        /// How many operations may wait here for a slot, by the queue's limits; nil = it has none.
+        /// How many operations may wait here for a slot, by the queue's limits; nil = the queue has none.
         var mostAhead: Int?
-        /// Claimed, not started.
+        /// Operations that are claimed and not started.
         var waiting = Fifo<HeldOperation>()
         /// Fences of ended operations that keep their slots until their reports have arrived.
         var reporting: Set<Int64> = []
         /// How long operations take.
         var pace = Pace()
         var wait = Wait.none
-        /// What operators have set for the worker, as the last heartbeat of this queue brought it.
+        /// The settings that operators have made for the worker, from the last heartbeat of this queue.
         var settings = WorkerSettings()
-        /// The last claim that waited for a wake-up token was refused, because this worker was not idle any more.
+        /// True if the last claim that waited for a wake-up token was refused because this worker was no longer idle.
         var wasBusy = false
 
         init(_ share: QueueShare) { self.share = share }
 
-        /// What the queue does now. Asked at every end, where a call would copy the member.
+        /// The phase of the queue. Every end reads it, and a call would copy the member.
         ///
-        /// - Parameter worker: what the whole worker does.
+        /// - Parameter worker: the phase of the whole worker.
         @inline(__always)
         func phase(in worker: LocalQueue.Phase, _ now: Instant) -> QueuePhase {
             guard lease.isValid(now) else { return .unleased }
@@ -60,7 +60,7 @@ extension LocalQueue {
             }
         }
 
-        /// True if the queue ends a burst: nothing is here, and nothing is expected.
+        /// True if the queue ends a burst: nothing is held here, and nothing is expected.
         func isExhausted(_ burst: WorkerConfiguration.Burst, _ now: Instant) -> Bool {
             guard lease.held.isEmpty, lease.until != nil, calls.isIdle else { return false }
             switch supply.state {

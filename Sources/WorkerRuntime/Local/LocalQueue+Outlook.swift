@@ -3,15 +3,15 @@ import Operations
 /// Which loops of the worker have something to do after a change, and when.
 extension LocalQueue {
     struct Outlook: Sendable {
-        /// Queues with something to send.
+        /// Queues with a call to send.
         var callers: [Int] = []
-        /// The worker should wait for a wake-up token of another queue as well.
+        /// True if the worker should wait for a wake-up token of another queue as well.
         var needsWakeUp = false
-        /// As `nextAlarm`.
+        /// The instant of `nextAlarm`.
         var alarm: Instant?
     }
 
-    /// Looks at every queue once.
+    /// Checks every queue once.
     mutating func outlook(_ now: Instant) -> Outlook {
         var outlook = Outlook()
         for index in walk() {
@@ -24,7 +24,7 @@ extension LocalQueue {
 
     // MARK: Instants
 
-    /// The next instant at which something is to be done without a call or a wake-up token.
+    /// The next instant at which the worker has to act without a call or a wake-up token.
     func nextAlarm(_ now: Instant) -> Instant? {
         members.indices.reduce(Instant?.none) { .earlier($0, nextAlarm(of: $1, now)) }
     }
@@ -34,7 +34,7 @@ extension LocalQueue {
         return .earlier(due, stallsAt(index, now))
     }
 
-    /// Does what is to be done at this instant.
+    /// Does the work of the alarms that are due.
     mutating func alarm(_ now: Instant) {
         for index in members.indices { members[index].supply.promote(now) }
         returnStalled(now)
@@ -42,19 +42,20 @@ extension LocalQueue {
 
     // MARK: Wake-up tokens
 
-    /// Queues for whose wake-up tokens it makes sense to wait: something could be started there, and nothing is known to be there.
+    /// Queues whose wake-up tokens are worth waiting for: an operation could start there, and none is known to be
+    /// ready.
     mutating func wakeUpQueues(_ now: Instant) -> [Int] { walk().filter { wantsWakeUp($0, now) } }
 
     private func wantsWakeUp(_ index: Int, _ now: Instant) -> Bool {
         isQuiet(index, now) && slots.mayUse(index)
     }
 
-    /// The worker waits for wake-up tokens of these queues.
+    /// Notes that the worker waits for wake-up tokens of these queues.
     mutating func listen(_ indexes: [Int]) {
         for index in indexes { members[index].wait = .listening }
     }
 
-    /// The wait for wake-up tokens is over.
+    /// Notes that the wait for wake-up tokens is over.
     mutating func forgetWakeUps() {
         for index in walk() { members[index].wait = .none }
     }

@@ -1,18 +1,19 @@
 import Operations
 
-/// What an operator may set for a running worker.
+/// Settings that an operator may make for a running worker.
 extension LocalQueue {
-    /// What a heartbeat's reply has changed.
+    /// The changes of a heartbeat's reply.
     struct Steered: Sendable {
         var settings: [String] = []
-        /// Queues in which something is believed to be ready: another worker should look.
+        /// Queues in which an operation is believed to be ready: another worker should look.
         var left: [String] = []
         var stops = false
         var by = ""
         var isEmpty: Bool { settings.isEmpty }
     }
 
-    /// Takes what operators have set since the last reply of this queue. Other queues of the worker say the same again, which changes nothing.
+    /// Applies the settings that operators have made since the last reply of this queue. Replies of other queues repeat
+    /// the settings, which changes nothing.
     mutating func heed(_ new: WorkerSettings, _ index: Int) -> Steered {
         let old = members[index].settings
         guard new != old else { return Steered() }
@@ -35,7 +36,7 @@ extension LocalQueue {
         for index in members.indices where slots.free <= 0 { returnWaiting(index) }
     }
 
-    /// - Returns: false if the worker does so already, or stops.
+    /// - Returns: false if the worker already does so, or is stopping.
     private mutating func follow(_ course: WorkerSettings.Course, _ steered: inout Steered) -> Bool {
         switch (course, phase) {
         case (.running, .quiet):
@@ -56,7 +57,7 @@ extension LocalQueue {
 }
 
 extension WorkerCore {
-    /// Does what operators have set.
+    /// Applies the settings that operators have made.
     func heed(_ settings: WorkerSettings, _ index: Int) {
         let steered = queue.withLock { $0.heed(settings, index) }
         guard !steered.isEmpty else { return }
@@ -65,7 +66,7 @@ extension WorkerCore {
             metadata: ["to": "\(steered.settings.joined(separator: ", "))", "by": "\(steered.by)"]
         )
         if steered.stops { stopping.stopByOperator() }
-        // A claim that waits for a wake-up token is called back; what it brings goes back, too.
+        // Calls back a claim that waits for a wake-up token; operations that it brings go back as well.
         wakeUp.raise()
         beatNow.request()
         guard !steered.left.isEmpty else { return }

@@ -1,25 +1,28 @@
 import Operations
 
-/// Waiting for the wake-up tokens of queues, and the claim that goes along with the wait of a worker that has one queue.
+/// Waits for the wake-up tokens of queues. A worker with one queue sends a claim with its wait.
 extension LocalQueue {
-    /// A worker that is frozen is given what it asked for all the same, and its lease has to lapse first. So it asks for few; for what is
-    /// ready beyond them another wake-up token comes.
+    /// The number of operations that such a claim asks for. A frozen worker still gets them, and they are stuck until
+    /// its lease lapses, so the number is small. If more operations are ready, another wake-up token comes.
     static let mostAtWakeUp = 2
 
     /// A claim that waits for a wake-up token.
     struct WakeUpClaim: Sendable {
         var epoch: Int
         var capacity: Int
-        /// The number of the queue's last exchange when it was sent.
+        /// The number of the queue's last exchange before this claim.
         var sentAfter: Int
         var highestFence: Int64 = 0
     }
 
-    /// Begins to claim with a wait. It is not known how many slots will be free when the token comes, or whether a thread: so only a worker
-    /// that holds nothing of the queue then is given something, and the claim uses no slot while it waits.
+    /// Begins to claim with a wait. The worker cannot know how many slots or threads are free when the token comes. The
+    /// claim therefore uses no slot while it waits, and brings operations only to a worker that then holds nothing of
+    /// the queue.
     ///
-    /// - Returns: nil if the token is only to be waited for: there are several queues, among which slots are divided when a token comes, the
-    ///   worker is about to stop or to ask Redis what it owns, or it was busy the last time and still is.
+    /// - Returns: nil if the worker should only wait for the token:
+    ///   - A worker with several queues divides its slots among them when a token comes.
+    ///   - A worker that is about to stop, or has to ask Redis what it owns, claims nothing.
+    ///   - A worker that was busy the last time and still is would be refused again.
     mutating func beginAtWakeUp(_ index: Int, _ now: Instant) -> WakeUpClaim? {
         guard members.count == 1, isQuiet(index, now) else { return nil }
         if members[index].wasBusy, !members[index].lease.held.isEmpty { return nil }
@@ -33,10 +36,10 @@ extension LocalQueue {
         )
     }
 
-    /// A claim that waited for a token was answered.
+    /// Handles the answer of a claim that waited for a token.
     ///
-    /// - Parameter operations: what it has brought.
-    /// - Returns: false if the token that it took is of no use here: it must be put back.
+    /// - Parameter operations: the claimed operations.
+    /// - Returns: false if the token that the claim took is of no use here and must be put back.
     mutating func accept(
         _ answer: WakeUpAnswer,
         _ index: Int,
@@ -50,7 +53,8 @@ extension LocalQueue {
             members[index].wasBusy = true
             return !answer.wasWoken || wokeUp(index, now)
         }
-        // Redis was asked since what this worker owns, and has named all of it that this claim had brought by then.
+        // A reconcile call was sent after this claim, and its answer has named the operations that the claim had
+        // brought by then.
         guard asked.epoch == members[index].lease.epoch, claim.status != .staleEpoch else {
             members[index].supply.expectWork()
             return !answer.wasWoken || wokeUp(index, now)
@@ -58,7 +62,7 @@ extension LocalQueue {
         if asked.sentAfter == members[index].calls.lastSent {
             learn(claim, index, wokenMeanwhile: false, now)
         } else {
-            // Other exchanges went out since.
+            // Other exchanges were sent since.
             if claim.status == .noLease { members[index].lease.refuse() }
             members[index].supply.learnOneOfSeveral(claim, now)
         }
@@ -66,15 +70,15 @@ extension LocalQueue {
         return !answer.wasWoken || claim.status != .noLease
     }
 
-    /// A claim that waited for a token ended without an answer: Redis has to be asked what it handed out.
+    /// Notes that a claim that waited for a token got no answer: Redis has to be asked what this worker owns.
     mutating func unansweredWakeUp(_ index: Int) {
         members[index].wait = .listening
         raiseEpoch(index)
     }
 
-    /// A wake-up token of the queue was taken.
+    /// Notes that a wake-up token of the queue was taken.
     ///
-    /// - Returns: false if nothing can be started: the token must be put back.
+    /// - Returns: false if nothing can be started and the token must be put back.
     mutating func wokeUp(_ index: Int, _ now: Instant) -> Bool {
         let canStart = phase == .running && members[index].lease.isValid(now) && slots.mayUse(index)
         members[index].supply.wake()

@@ -1,7 +1,7 @@
-/// When a worker whose slots are all in use looks at a queue that it does not listen to. A pure value.
+/// Decides when a worker whose slots are all in use looks at a queue that it does not listen to. A pure value.
 ///
-/// With few queues each is looked at every 100 ms. A look costs a slot for a round trip, so at most one of twenty turns is a look, and looking
-/// at a thousand queues is spread over seconds.
+/// With few queues, each is looked at every 100 ms. A look costs a slot for a round trip, so at most one of twenty
+/// turns is a look. Looks at a thousand queues are spread over seconds.
 struct Looks: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -12,7 +12,9 @@ struct Looks: Sendable {
     private var interval = Supply.lookInterval
     private var startsAtLast = 0
 
-    /// - Parameter starts: how many operations the worker has started so far.
+    /// True if a look is due.
+    ///
+    /// - Parameter starts: the number of operations that the worker has started so far.
     func isTime(_ now: Instant, starts: Int) -> Bool {
         guard let last else { return true }
         return now >= last + (starts - startsAtLast >= Self.startsBetween ? interval : Supply.lookInterval)

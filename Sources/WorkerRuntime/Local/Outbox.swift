@@ -1,20 +1,20 @@
 import Operations
 
-/// What is to be settled: operations that have ended here, and whose ends Redis has not confirmed. A pure value.
+/// Operations that have ended here and whose ends Redis has not confirmed. A pure value.
 ///
-/// What was sent and not answered comes back. It leaves first and by itself, under the same fences.
+/// Unanswered ends come back, and are sent first and alone, under the same fences.
 struct Outbox: Sendable {
-    /// In the order in which they leave.
+    /// The ends in sending order.
     private(set) var ended: [Ended] = []
 
     @inline(__always)
     var isEmpty: Bool { ended.isEmpty }
 
-    /// True if the next batch repeats what was sent and not answered.
+    /// True if the next batch repeats unanswered ends.
     @inline(__always)
     var isRepeat: Bool { ended.first?.isRepeat == true }
 
-    /// True if there is so much in it that a further call is worth its cost while another call is under way.
+    /// True if the ends are worth a further call while another call is in flight.
     var fillsFurtherCall: Bool {
         guard let first = ended.first else { return false }
         return ended.count
@@ -26,8 +26,8 @@ struct Outbox: Sendable {
         ended.append(Ended(operation: operation, settlement: settlement))
     }
 
-    /// Takes what one call carries: at most a batch and 1 MiB, and no more tracked operations than keep the server's answer short. What
-    /// fails or goes back costs as much as two that finish.
+    /// Takes the ends for one call: at most a batch and 1 MiB. The number of tracked operations is limited as well,
+    /// because it determines how long the server works. A failure or a return costs as much as two completions.
     mutating func takeBatch() -> [Ended] {
         let count = countBatch()
         var batch: [Ended] = []
@@ -54,7 +54,7 @@ struct Outbox: Sendable {
         return count
     }
 
-    /// Puts back what was sent and not answered, to be repeated.
+    /// Puts unanswered ends back, to be repeated.
     mutating func putBack(_ unanswered: [Ended]) {
         ended.insert(
             contentsOf: unanswered.map { Ended(operation: $0.operation, settlement: $0.settlement, isRepeat: true) },

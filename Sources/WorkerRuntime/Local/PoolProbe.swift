@@ -1,14 +1,14 @@
 import Operations
 import Synchronization
 
-/// Whether tasks get a thread. Bodies that never yield may hold all of them: then nothing is claimed, and no end is sent, while
-/// the heartbeat goes on.
+/// Measures whether tasks get a thread. Bodies that never yield may hold all threads: then nothing is claimed and no
+/// end is sent, while the heartbeat continues.
 final class PoolProbe: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     private let askedAt = Mutex<Instant?>(nil)
 
-    /// For how long a task has been waiting for a thread; asks anew if the last one got its thread.
+    /// Returns how long a task has been waiting for a thread. Begins a new measurement if the last task got its thread.
     func blockedFor() -> Duration {
         let now = Instant.now
         let (since, isNew) = askedAt.withLock { askedAt -> (Instant, Bool) in
@@ -16,7 +16,7 @@ final class PoolProbe: Sendable {
             askedAt = now
             return (now, true)
         }
-        // As bodies run: threads are counted for each priority.
+        // The priority of bodies, because the system counts threads per priority.
         if isNew { Task.detached(priority: .medium) { self.askedAt.withLock { $0 = nil } } }
         return now - since
     }

@@ -1,7 +1,7 @@
 import Logging
 import Operations
 
-/// Logs once that the user of the worker lacks a permission without which something is slower, and once that this is over.
+/// Logs once that the worker's Redis user lacks a permission, with the consequence, and once that this is over.
 struct RefusalNotes {
     private let logger: Logger
     private let consequence: Logger.Message

@@ -6,7 +6,7 @@ enum Settlement: Sendable {
     case failed(Failure.Disposition, error: [UInt8])
     case returned(Return.Place)
 
-    /// The state that it ends in; nil if it does not end.
+    /// The state in which the operation ends; nil if it does not end.
     var end: OperationState? {
         switch self {
         case .finished: .finished
@@ -16,7 +16,7 @@ enum Settlement: Sendable {
         }
     }
 
-    /// The operation is run again, and no attempt is used.
+    /// True if the operation is run again without using an attempt.
     var usesNoAttempt: Bool {
         switch self {
         case .failed(.snoozed, _), .failed(.yielded, _), .returned: true
@@ -25,14 +25,14 @@ enum Settlement: Sendable {
     }
 }
 
-/// An operation that has ended here, and of which Redis has yet to be told.
+/// An operation that has ended here, and whose end has to be reported to Redis.
 struct Ended: Sendable {
     let operation: HeldOperation
     let settlement: Settlement
-    /// It was sent before, and no answer came.
+    /// True if the end was sent before and no answer came.
     var isRepeat = false
 
-    /// Roughly what it adds to a call, in bytes.
+    /// The approximate size in a call, in bytes.
     var byteCount: Int {
         switch settlement {
         case .finished(let result): result.count + 64
@@ -41,8 +41,8 @@ struct Ended: Sendable {
         }
     }
 
-    /// How much time it takes the server, where a tracked operation that finishes counts 1 and an untracked one, which is many times
-    /// cheaper, nothing.
+    /// The relative time that the server needs. A tracked operation that finishes counts 1; an untracked one is many
+    /// times cheaper and counts 0.
     var effort: Int {
         switch settlement {
         case .finished: operation.claimed.header.tracked ? 1 : 0

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Lets one task sleep until something has changed. A signal that is raised while nobody waits is not lost: the next wait
-/// returns at once. It says nothing about what has changed, so whoever wakes looks again.
+/// Lets one task sleep until something has changed. If no task waits, the signal is not lost: the next wait returns at
+/// once. A signal does not say what has changed, so the woken task looks again.
 final class Signal: Sendable {
     private struct State {
         var isRaised = false
@@ -10,7 +10,7 @@ final class Signal: Sendable {
 
     private let state = Mutex(State())
 
-    /// Wakes the waiting task, or the next one to wait. May be called from any thread.
+    /// Wakes the waiting task, or the next one to wait. Callable from any thread.
     func raise() {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             defer { state.waiter = nil }

@@ -1,7 +1,8 @@
-/// Which queue uses how many of a worker's slots. A pure value.
+/// Counts which queue uses how many of a worker's slots. A pure value.
 ///
-/// A running operation uses a slot. So does a reservation, which lets a queue claim, and a claim under way. An operation may start in a
-/// slot of the latter two: it borrows the slot until the claim is answered.
+/// A running operation uses a slot. A reservation, which lets a queue claim, uses one as well, and so does a claim in
+/// flight. An operation may start in a slot of the latter two: the operation borrows the slot until the claim is
+/// answered.
 struct Slots: Sendable {
     /// The slots of one queue.
     struct Part: Sendable {
@@ -11,11 +12,11 @@ struct Slots: Sendable {
         fileprivate(set) var running = 0
         /// Slots that the queue may claim for.
         fileprivate(set) var reserved = 0
-        /// Slots for which claims are under way.
+        /// Slots for which claims are in flight.
         fileprivate(set) var claiming = 0
         /// How many of the reserved and claiming slots an operation has borrowed.
         fileprivate(set) var borrowed = 0
-        /// Operations that claims under way ask for without a slot.
+        /// Operations that claims in flight ask for without a slot.
         fileprivate(set) var ahead = 0
 
         @inline(__always)
@@ -28,16 +29,16 @@ struct Slots: Sendable {
         @inline(__always)
         var mayBorrow: Bool { borrowed < reserved + claiming }
 
-        /// A borrowed slot of a claim that is over belongs to the operation that runs in it.
+        /// Ends the borrowing of slots whose claims are over: they belong to the operations that run in them.
         fileprivate mutating func settleBorrowed() { borrowed = min(borrowed, reserved + claiming) }
     }
 
     /// All slots of the worker.
     private(set) var count: Int
     private(set) var parts: [Part] = []
-    /// Slots that no queue uses; below zero while more are used than there are, after `resize`.
+    /// Slots that no queue uses; below zero while more are used than exist, after `resize`.
     private(set) var free: Int
-    /// How many of the free slots are kept for the queues that own them.
+    /// How many of the free slots are reserved for the queues that own them.
     private(set) var kept = 0
 
     init(count: Int) {
@@ -53,7 +54,7 @@ struct Slots: Sendable {
         kept += own
     }
 
-    /// Changes how many slots there are. What runs goes on; queues that have reserved slots give them back first.
+    /// Changes the number of slots. Running operations continue; queues give up their reservations first.
     mutating func resize(_ new: Int) {
         for index in parts.indices { revoke(index) }
         free += new - count
@@ -63,7 +64,7 @@ struct Slots: Sendable {
     /// Slots in which an operation runs.
     var running: Int { parts.reduce(0) { $0 + $1.running } }
 
-    /// True if the queue may use one more slot: a free one that is not kept for another queue.
+    /// True if the queue may use one more slot: a free one that is not reserved for another queue.
     @inline(__always)
     func mayUse(_ index: Int) -> Bool { free > 0 && (free > kept || parts[index].unusedOwn > 0) }
 
@@ -72,7 +73,7 @@ struct Slots: Sendable {
     /// Reserves a free slot, for which the queue may claim.
     mutating func reserve(_ index: Int) { change(index) { $0.reserved += 1 } }
 
-    /// The queue claims no more for the slots that it has reserved.
+    /// Gives up the queue's reservations: it no longer claims for these slots.
     mutating func revoke(_ index: Int) {
         guard parts[index].reserved > 0 else { return }
         change(index) { part in
@@ -81,9 +82,9 @@ struct Slots: Sendable {
         }
     }
 
-    /// A claim goes out for reserved slots.
+    /// Notes that a claim is sent for reserved slots.
     ///
-    /// - Returns: for how many.
+    /// - Returns: the number of these slots.
     mutating func claimReserved(_ index: Int, atMost limit: Int) -> Int {
         let number = min(parts[index].reserved, limit)
         parts[index].reserved -= number
@@ -91,9 +92,9 @@ struct Slots: Sendable {
         return number
     }
 
-    /// A claim goes out for free slots that were not reserved.
+    /// Notes that a claim is sent for free slots that were not reserved.
     ///
-    /// - Returns: for how many.
+    /// - Returns: the number of these slots.
     mutating func claimFree(_ index: Int, atMost limit: Int) -> Int {
         var number = 0
         while number < limit, mayUse(index) {
@@ -103,10 +104,10 @@ struct Slots: Sendable {
         return number
     }
 
-    /// A claim goes out for operations that will have to wait for a slot.
+    /// Notes that a claim is sent for operations that will have to wait for a slot.
     mutating func claimAhead(_ index: Int, _ number: Int) { parts[index].ahead += number }
 
-    /// A claim is over, whatever its outcome.
+    /// Notes that a claim has ended, with any outcome.
     mutating func endClaim(_ index: Int, slots: Int, ahead: Int) {
         parts[index].ahead -= ahead
         guard slots > 0 else { return }
@@ -118,7 +119,7 @@ struct Slots: Sendable {
 
     // MARK: Running
 
-    /// An operation starts: in a free slot if the queue may use one, else in a borrowed slot.
+    /// Notes that an operation starts: in a free slot if the queue may use one, else in a borrowed slot.
     mutating func start(_ index: Int) {
         if mayUse(index) {
             change(index) { $0.running += 1 }
@@ -128,7 +129,7 @@ struct Slots: Sendable {
         }
     }
 
-    /// A body has ended. If nothing waits in the queue, a borrowed slot goes back to its claim.
+    /// Notes that a body has ended. If nothing waits in the queue, a borrowed slot goes back to its claim.
     mutating func end(_ index: Int, hasWaiting: Bool) {
         change(index) { part in
             part.running -= 1
@@ -136,7 +137,7 @@ struct Slots: Sendable {
         }
     }
 
-    /// Changes one queue's slots, and the counts of the worker with them.
+    /// Changes the slots of one queue, and with them the counts of the worker.
     private mutating func change(_ index: Int, _ body: (inout Part) -> Void) {
         var part = parts[index]
         let (used, unusedOwn) = (part.used, part.unusedOwn)

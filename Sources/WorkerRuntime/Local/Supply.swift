@@ -1,68 +1,71 @@
 import Operations
 
-/// What this worker knows of a queue's operations in Redis. A pure value.
+/// The knowledge of this worker about a queue's operations in Redis. A pure value.
 struct Supply: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     enum State: Sendable {
-        /// Something is believed to be ready.
+        /// Operations are believed to be ready.
         case ready
-        /// Nothing is known to be ready: a wake-up token, a heartbeat or the next due time says more.
+        /// Nothing is known to be ready: a wake-up token, a heartbeat or the next due time brings news.
         case quiet
-        /// As many operations of the queue run as may; a wake-up token or a heartbeat says when one has ended.
+        /// As many operations of the queue run as its limits allow. A wake-up token or a heartbeat reports when one has
+        /// ended.
         case limited
-        /// The queue is paused, and nothing is claimed before a wake-up token or a heartbeat says more.
+        /// The queue is paused. Nothing is claimed before a wake-up token or a heartbeat brings news.
         case paused
     }
 
-    /// A queue is asked so often for what is ready while other queues keep all slots busy.
+    /// The time between two claims of a queue while other queues keep all slots busy.
     static let lookInterval: Duration = .milliseconds(100)
 
-    /// Ready at first: only a claim tells.
+    /// Ready at first, because only a claim shows more.
     private(set) var state = State.ready
     /// When the next scheduled or retrying operation is due.
     private(set) var nextDue: Instant?
-    /// When a claim last said what is ready; nil = none did.
+    /// When a claim last reported on ready operations; nil = never.
     private(set) var askedAt: Instant?
-    /// The last claim was answered with a limit.
+    /// True if the last claim was answered with a limit.
     private var wasLimited = false
-    /// Something is believed to be ready because an operation has ended, and for no other reason.
+    /// True if the end of an operation is the only reason to believe that something is ready.
     private var expectsSuccessor = false
-    /// How many wake-up tokens were taken: what the answer to a call says about work that was sent before is older than the token.
+    /// The number of wake-up tokens that were taken. The answer to a call that was sent before a token is older than
+    /// the token.
     private(set) var wakes = 0
 
-    /// Something may be ready, as a heartbeat, a due time or a lost answer says.
+    /// Notes that something may be ready, because of a heartbeat, a due time or a lost answer.
     mutating func expectWork() { state = .ready }
 
-    /// Whether other operations may start because of the end of this one: an end frees a place of a limit, and releases dependents and the next
-    /// operation of a key. False also where more is ready than the worker has slots.
+    /// True if other operations may start because of this operation's end: it frees a place of a limit, dependents, or
+    /// the next operation of a key. False if more operations are ready than the worker has slots.
     @inline(__always)
     func mayHaveSuccessor(_ header: OperationHeader) -> Bool {
         if wasLimited { return state != .paused }
         return (state == .quiet || expectsSuccessor) && (header.linked || header.hasLimitKey)
     }
 
-    /// An operation that may have a successor has ended. An answer to a call that was sent before says nothing about this.
+    /// Notes the end of an operation that may have a successor. An answer to an earlier call says nothing about the
+    /// successor.
     mutating func expectSuccessor() {
         wake()
         expectsSuccessor = true
     }
 
-    /// True if no claim has asked for long, so that something may be ready of which this worker knows nothing.
+    /// True if no claim has asked for a long time: operations may be ready that this worker does not know of.
     func isUnwatched(_ now: Instant) -> Bool {
         state != .paused && askedAt.map { $0 + Self.lookInterval <= now } ?? false
     }
 
-    /// A heartbeat says what the queue's limits leave.
+    /// Notes how many operations the queue's limits still allow, as a heartbeat says.
     mutating func learn(_ room: Room?) { if state == .limited, room?.left != 0 { state = .ready } }
 
-    /// A wake-up token was taken.
+    /// Notes that a wake-up token was taken.
     mutating func wake() {
         state = .ready
         wakes += 1
     }
 
-    /// The next due time has come.
+    /// Notes that operations are ready, if the next due time has come.
     mutating func promote(_ now: Instant) {
         guard let due = nextDue, due <= now else { return }
         nextDue = nil
@@ -72,8 +75,8 @@ struct Supply: Sendable {
     /// Notes what the latest answer says.
     ///
     /// - Parameters:
-    ///   - wokenMeanwhile: a wake-up token was taken since the call was sent: the token may be newer.
-    ///   - expectsMore: something else says that there is work, as unhandled operations do.
+    ///   - wokenMeanwhile: true if a wake-up token was taken since the call was sent: the token may be newer.
+    ///   - expectsMore: true if something else reports work, such as unhandled operations.
     mutating func learn(_ claim: Claim, wokenMeanwhile: Bool, expectsMore: Bool, _ now: Instant) {
         askedAt = now
         expectsSuccessor = false
@@ -81,17 +84,17 @@ struct Supply: Sendable {
         nextDue = claim.nextDueMilliseconds.map { now + .milliseconds($0) }
         let isDue = claim.nextDueMilliseconds == 0
         switch claim.status {
-        // A claim promotes a bounded part of what is due: the next one goes on at once.
+        // A claim promotes a bounded part of the due operations: the next claim continues at once.
         case .ok: state = claim.more || isDue || wokenMeanwhile || expectsMore ? .ready : .quiet
         case .limited: state = isDue || wokenMeanwhile ? .ready : .limited
         case .paused: state = .paused
         case .staleEpoch: state = .ready
-        // These say nothing of the queue. Only a claim that waits for a wake-up token is refused as busy.
+        // No news about the queue. Only a claim that waits for a wake-up token is refused as busy.
         case .noLease, .busy: if state == .paused { state = .quiet }
         }
     }
 
-    /// Notes what one of several answers says, when it is not known which of them Redis gave last.
+    /// Notes one of several answers, if it is unknown which of them Redis gave last.
     mutating func learnOneOfSeveral(_ claim: Claim, _ now: Instant) {
         if claim.more || claim.nextDueMilliseconds == 0 { wake() }
         guard let due = claim.nextDueMilliseconds.map({ now + .milliseconds($0) }) else { return }

@@ -1,19 +1,20 @@
 import Operations
 
-/// Names of one queue that this worker knows and of which there are unhandled operations: its claims bring these back.
+/// Names of one queue that this worker can run and that have unhandled operations. Claims of this worker bring the
+/// operations back.
 ///
-/// A heartbeat's reply has all names after one was new; a message brings a new one at once.
+/// A heartbeat's reply has all names if one of them is new; a message brings a new name at once.
 struct UnhandledNames: Sendable {
-    /// What a claim has asked for.
+    /// The names that a claim has asked for.
     struct Asked: Sendable {
         var names: [String] = []
         fileprivate var news = 0
     }
 
-    /// The number of the newest name that a heartbeat's reply told of.
+    /// The number of the newest name that a heartbeat's reply has reported.
     var seen: Int64 = 0
     private var names: [String] = []
-    /// Grows with each notice: the answer to a claim that was sent before says nothing about it.
+    /// Grows with each notice. The answer to a claim that was sent before a notice says nothing about it.
     private var news = 0
 
     @inline(__always)
@@ -24,7 +25,8 @@ struct UnhandledNames: Sendable {
         for name in new where !names.contains(name) { names.append(name) }
     }
 
-    /// The names for the next claim. They take turns: the first of these may have enough operations for the whole claim.
+    /// Returns the names for the next claim. The names take turns, because the first one may have enough operations for
+    /// the whole claim.
     mutating func ask() -> Asked {
         guard !names.isEmpty else { return Asked() }
         let asked = Asked(names: Array(names.prefix(Defaults.unhandledNamesClaimed)), news: news)
@@ -32,7 +34,7 @@ struct UnhandledNames: Sendable {
         return asked
     }
 
-    /// Nothing is left of what a claim has asked for.
+    /// Notes that no operation is left of the names that a claim has asked for.
     mutating func handled(_ asked: Asked) {
         guard !asked.names.isEmpty, asked.news == news else { return }
         names.removeAll(where: asked.names.contains)
@@ -40,12 +42,12 @@ struct UnhandledNames: Sendable {
 }
 
 extension LocalQueue {
-    /// The next heartbeats ask for all names.
+    /// Makes the next heartbeats ask for all names.
     mutating func forgetSeenNames() {
         for index in members.indices { members[index].unhandled.seen = -1 }
     }
 
-    /// There are unhandled operations with these names, which this worker knows.
+    /// Notes that unhandled operations have these names, which this worker can run.
     mutating func add(unhandled names: [String], _ index: Int) {
         members[index].unhandled.add(names)
         members[index].supply.expectWork()
@@ -53,14 +55,15 @@ extension LocalQueue {
 }
 
 extension WorkerCore {
-    /// There are unhandled operations with these names: those that this worker knows are claimed as soon as it has a free slot.
+    /// Notes the names of unhandled operations. Operations that this worker can run are claimed as soon as it has a
+    /// free slot.
     func unhandled(_ names: [String], _ index: Int) {
         if noteUnhandled(names, index) { change { _, _ in } }
     }
 
-    /// The same without a look at what may be claimed now.
+    /// Notes the names of unhandled operations, without a check of what may be claimed now.
     ///
-    /// - Returns: whether this worker knows one of them.
+    /// - Returns: true if this worker can run one of them.
     @discardableResult
     func noteUnhandled(_ names: [String], _ index: Int) -> Bool {
         let known = names.filter { registry[$0] != nil }

@@ -1,5 +1,5 @@
-/// Wakes the worker at instants for which no wake-up token comes: when a scheduled operation is due, and when what was claimed ahead
-/// should go back.
+/// Wakes the worker at instants for which no wake-up token comes: when a scheduled operation is due, and when
+/// operations claimed ahead should go back.
 struct AlarmLoop: Sendable {
     let core: WorkerCore
 

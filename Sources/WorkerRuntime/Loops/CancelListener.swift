@@ -1,14 +1,15 @@
 import Operations
 import Synchronization
 
-/// Cancels what Redis says is to be cancelled, at once after a message has said that there is something to look at. A message about an unhandled
-/// name is noted for the next claim.
+/// Cancels operations as soon as a message reports that a cancel is stored. Notes messages about unhandled names for
+/// the next claim.
 ///
 /// For each message about a cancel:
-/// 1. Notes the fence that it names. Nothing ends because of a message: it may be wrong, or forged.
-/// 2. Reads what is stored about the cancels of all noted fences of the queue in one call, unless such a call is under way: then the next
-///    one takes them along.
-/// 3. Cancels what that confirms. Where Redis did not answer, and after a gap, the heartbeat beats now: its reply has every cancel.
+/// 1. Notes the fence that the message names. A message alone ends nothing: it may be wrong, or forged.
+/// 2. Reads the stored cancels of all noted fences of the queue in one call. If such a call is in flight, the next one
+///    takes them along.
+/// 3. Cancels the operations that the answer confirms. If Redis did not answer, or after a gap, requests a heartbeat,
+///    because its reply has every cancel.
 struct CancelListener: Sendable {
     let core: WorkerCore
     let queues: [String]
@@ -20,7 +21,7 @@ struct CancelListener: Sendable {
                 let (queue, fence): (String, Int64?)
                 switch message {
                 case .resubscribed:
-                    // Messages about names were lost meanwhile.
+                    // Messages about names may have been lost meanwhile.
                     core.queue.withLock { $0.forgetSeenNames() }
                     core.beatNow.request()
                     continue
@@ -63,7 +64,7 @@ struct CancelListener: Sendable {
 }
 
 extension WorkerCore {
-    /// Says once for all queues that the worker gets no message of cancels.
+    /// Logs once for all queues that the worker gets no messages about cancels.
     func cancelsAreRefused(_ error: OperationsError) {
         guard counters.refusedListeners.wrappingAdd(1, ordering: .relaxed).newValue == 1 else { return }
         logger.warning(
@@ -78,20 +79,20 @@ extension WorkerCore {
     }
 }
 
-/// The fences that messages have named and that were not looked at yet.
+/// The fences that messages have named and that no call has read yet.
 private final class CancelHints: Sendable {
     private struct Noted {
         var fences: Set<Int64> = []
         var isToBeRead = true
     }
 
-    /// More than these of one queue come with the next heartbeat.
+    /// The maximum number of fences per queue; the cancels of others come with the next heartbeat.
     private static let limit = 20 * Defaults.batch
-    /// Has the queues for which a task reads.
+    /// The queues for which a task is reading.
     private let queues = Mutex<[String: Noted]>([:])
 
-    /// - Parameter fence: nil for the whole queue.
-    /// - Returns: true if no task reads for this queue yet: the caller starts one.
+    /// - Parameter fence: nil = the whole queue.
+    /// - Returns: true if no task reads for this queue yet; the caller then starts one.
     func add(_ fence: Int64?, _ queue: String) -> Bool {
         queues.withLock { queues in
             let isFirst = queues[queue] == nil
@@ -103,8 +104,8 @@ private final class CancelHints: Sendable {
         }
     }
 
-    /// - Returns: the fences whose cancels the task reads next, at most a batch; none of them after a cancel of the whole queue. nil = no cancel
-    ///   is left, and the task ends.
+    /// - Returns: the fences whose cancels the task reads next, at most a batch. Empty after a cancel of the whole
+    ///   queue; nil if no cancel is left, so the task ends.
     func take(_ queue: String) -> [Int64]? {
         queues.withLock { queues in
             guard var noted = queues[queue], noted.isToBeRead else {

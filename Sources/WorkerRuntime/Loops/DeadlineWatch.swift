@@ -2,16 +2,18 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Ends what runs for too long. On a thread of its own: bodies that never yield may hold every thread that tasks have.
+/// Ends operations that run for too long. Uses a thread of its own, because bodies that never yield may hold every
+/// thread that tasks have.
 ///
-/// One pass: takes what is due and acts on it, then sleeps until the next deadline or until an earlier one is set.
+/// One pass: takes the deadlines that have passed and acts on them, then sleeps until the next deadline or until an
+/// earlier one is set.
 final class DeadlineWatch: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     enum Step: Sendable {
-        /// The time limit of the attempt: the body is told to end.
+        /// The attempt has reached its time limit: the body is told to end.
         case runTimeout
-        /// It was told to end and had its time: it is given up on.
+        /// The body was told to end and its grace is over: the operation is given up on.
         case grace
     }
 
@@ -31,7 +33,7 @@ final class DeadlineWatch: Sendable {
     private let state = Mutex(State())
     private let semaphore = DispatchSemaphore(value: 0)
 
-    /// Sets an operation's deadline. The end of a grace stays as it is: being told twice gives nobody more time.
+    /// Sets an operation's deadline. The end of a grace never moves: a second request to end gives no more time.
     func set(_ operation: HeldOperation, _ step: Step, at instant: Instant) {
         let isEarlier = state.withLock { state in
             let key = ObjectIdentifier(operation)
@@ -75,7 +77,7 @@ final class DeadlineWatch: Sendable {
         semaphore.signal()
     }
 
-    /// Sleeps until something is due; nil = it was stopped.
+    /// Sleeps until a deadline has passed, and returns the entries; nil = the watch was stopped.
     private func next() -> [Entry]? {
         while true {
             let (due, wakesAt, isStopped) = state.withLock { state -> ([Entry], Instant?, Bool) in

@@ -6,11 +6,12 @@ import Operations
 struct Executor: Sendable {
     let core: WorkerCore
 
-    /// An executor task that came so long ago ends with the body that it runs: what is sent and received, and the bodies that go on after a
-    /// suspension, wait in the same line for its thread.
+    /// An executor task older than this ends after its current body. Calls to Redis and bodies that resume wait for the
+    /// same thread.
     private static let slice: Duration = .microseconds(200)
 
-    /// Runs what waits for an executor task, one after the other, until nothing does, one was asked to end or the executor task's time is over.
+    /// Runs waiting operations, one after the other, until none waits, one was told to end, or the executor task's time
+    /// is over.
     func run(in executorTask: ExecutorTask) async {
         guard var turn = core.firstTurn() else { return }
         let until = turn.startedAt + Self.slice
@@ -55,13 +56,15 @@ struct Executor: Sendable {
         return await run.settlement()
     }
 
-    /// Reading an envelope is part of the work of a slot, so that several are read at once; it is free again at once.
+    /// Settles an operation that cannot be read. Envelopes are read in slots, so that several are read at once; the
+    /// slot is free again at once.
     private func malformed(_ operation: HeldOperation, _ fault: String) -> Settlement {
         core.noteMalformed(operation.claimed, fault, queue: operation.queueName)
         return .failed(.dead, error: OperationFailure(malformed: operation.claimed, fault).encoded())
     }
 
-    /// What cannot be trusted or decrypted is shown and never run; an operator may retry it once the keys are as they should be.
+    /// Settles an operation that cannot be trusted or decrypted: people can see it, and it never runs. An operator may
+    /// retry it once the keys are correct.
     private func quarantined(_ operation: HeldOperation, _ failure: SealFailure) -> Settlement {
         core.counters.countMalformed()
         core.logger.warning(
@@ -79,7 +82,8 @@ struct Executor: Sendable {
         return .failed(.dead, error: error.encoded())
     }
 
-    /// Another worker may know the name: the operation waits for that one. Where it cannot, it is put off, and not by the same time for all.
+    /// Settles an operation with a name that is not registered here. The operation waits for a worker that knows the
+    /// name. If it cannot wait for the name, it is delayed by a random time.
     private func unknownName(_ operation: HeldOperation, _ envelope: OperationEnvelope) -> Settlement {
         if let notice = core.unknownNames.note(envelope.name, .now) {
             core.logger.warning(
@@ -95,7 +99,7 @@ struct Executor: Sendable {
         return .returned(.unhandled(name: envelope.name, orLaterMilliseconds: pause.wholeMilliseconds))
     }
 
-    /// It matches a standing cancel: it ends before its body begins.
+    /// Settles an operation that matches a standing cancel, before its body begins.
     private func caught(_ operation: HeldOperation, _ standing: StandingCancel) -> Settlement {
         core.logger.info(
             "cancelled before it began: a standing cancel matches",
@@ -107,7 +111,7 @@ struct Executor: Sendable {
         return .failed(.caught(standing: standing.id, request), error: [])
     }
 
-    /// Told to end before its body began.
+    /// Settles an operation that was told to end before its body began.
     private func withheld(_ operation: HeldOperation) -> Settlement {
         operation.orders.cancellation == nil ? .returned(.front) : .failed(.cancelled, error: [])
     }
@@ -145,18 +149,18 @@ private struct Run {
         } catch {
             outcome = ended(by: error, limit: limit)
         }
-        // The body has ended in time; what follows is not its own.
+        // The body has ended in time; the end hook is not part of its time.
         core.deadlines.remove(operation)
-        // Of one that was given up on, all is said.
+        // If the operation was given up on, the end hook has been called already.
         if let hook = handler.onEnd, operation.takeTeller() != nil { await tell(hook, outcome, context) }
         return outcome.settlement
     }
 
-    /// How it leaves, and what was thrown.
+    /// How the operation leaves, and the error that was thrown.
     private typealias Outcome = (settlement: Settlement, error: (any Error)?)
 
-    /// Calls the hook of an operation that has ended. In a task of its own: that of the run may be cancelled. One that takes too long is
-    /// cancelled, and one that ignores this is no longer waited for: the slot is for others.
+    /// Calls the end hook of an operation, in a task of its own: the task of the run may be cancelled. A hook that
+    /// takes too long is cancelled. If it ignores that, the worker stops waiting for it, because others need the slot.
     private func tell(_ hook: @escaping OperationHandler.EndHook, _ outcome: Outcome, _ context: OperationContext) async
     {
         guard let state = outcome.settlement.end else { return }
@@ -181,7 +185,7 @@ private struct Run {
         limit.cancel()
     }
 
-    /// The type's, where the producer has said nothing.
+    /// The retry policy of the type, where the producer has set nothing.
     private var policy: RetryPolicy { envelope.retry.applied(to: handler.retryPolicy) }
 
     private var name: Logger.Metadata { ["operation.name": "\(envelope.name)"] }
@@ -192,7 +196,7 @@ private struct Run {
         return (.finished(result: result), nil)
     }
 
-    /// A body that was told to end may throw anything; what it was told decides.
+    /// Decides the outcome of an error. A body that was told to end may throw anything, so the request decides.
     private func ended(by error: any Error, limit: Duration?) -> Outcome {
         let orders = operation.orders
         if let cancellation = orders.cancellation {
@@ -219,7 +223,8 @@ private struct Run {
         }
     }
 
-    /// A worker that stops gives the operation back as others. Else it goes behind those that wait.
+    /// Settles an operation that left its slot. A stopping worker gives it back to the front of its lane; otherwise it
+    /// goes behind those that wait.
     private func slotLeft(_ left: SlotLeft) -> Outcome {
         core.logger.info("left its slot", metadata: operation.metadata(name.merging(["for": "\(left.wish)"])))
         switch left.wish {
@@ -235,7 +240,8 @@ private struct Run {
         return (.failed(.snoozed(milliseconds: pause, reason: reason), error: []), snooze)
     }
 
-    /// The body asked for its fence while nobody could say whether the operation is still its own. That is no failure of it.
+    /// True if the body asked for its fence while the worker could not know whether it still owns the operation. Such
+    /// an error is no failure of the operation.
     private func isLapse(_ error: any Error) -> Bool {
         guard let error = error as? OperationsError else { return false }
         return error.code == .leaseLost && error.id == operation.claimed.id
@@ -256,7 +262,7 @@ private struct Run {
         return (.failed(disposition, error: failure.encoded()), error)
     }
 
-    /// What follows an error: as it says itself, then as its type decides, then as the policy says.
+    /// Decides what follows an error: first by the error itself, then by the operation's type, then by the policy.
     private func judge(_ error: any Error) -> (Failure.Disposition, OperationFailure.Verdict) {
         let attempt = operation.claimed.attempt
         guard error.isRetryable else { return (.dead, .final) }
@@ -284,19 +290,19 @@ private struct Run {
     }
 }
 
-/// The attempt ran longer than it may.
+/// The error of an attempt that ran longer than its limit.
 private struct RunTimeoutFailure: OperationFailing, CustomStringConvertible {
     let limit: Duration
     var failureType: String { "timeout" }
     var failureDetails: [String: Int]? { ["limitMilliseconds": Int(limit.wholeMilliseconds)] }
-    /// As a type's retry policy knows it.
+    /// The error as a type's retry policy knows it.
     var cause: OperationsError { OperationsError(.timedOut, description) }
     var description: String {
         "timed out after \(limit.formatted(.units(allowed: [.hours, .minutes, .seconds, .milliseconds])))"
     }
 }
 
-/// The body returned more than is kept. Another attempt would return as much.
+/// The error of a body that returned more than Redis stores. Another attempt would return as much.
 private struct ResultTooLarge: OperationFailing, CustomStringConvertible {
     let byteCount: Int
     var failureType: String { "result" }
@@ -311,7 +317,7 @@ extension Logger.Metadata {
 }
 
 extension HeldOperation {
-    /// Who it is, for the log.
+    /// Identifies the operation in the log.
     func metadata(_ more: Logger.Metadata = [:]) -> Logger.Metadata { claimed.metadata(queue: queueName, more) }
 }
 
@@ -328,7 +334,7 @@ extension ClaimedOperation {
 }
 
 extension OperationFailure {
-    /// An operation that this version cannot read. Another attempt would read the same bytes.
+    /// The failure of an operation that this version cannot read. Another attempt would read the same bytes.
     init(malformed claimed: ClaimedOperation, _ fault: String) {
         self.init(
             type: "malformed",
@@ -341,7 +347,7 @@ extension OperationFailure {
 }
 
 extension WorkerCore {
-    /// Tells the others what the answer to a claim says of this worker.
+    /// Reports the answer to a claim to liveness, heartbeat and counters.
     func note(_ claim: Claim?, queue: String) {
         guard let claim else { return }
         liveness.claimed()
@@ -349,7 +355,7 @@ extension WorkerCore {
         noteFaults(of: claim.operations, queue: queue)
     }
 
-    /// Counts those that were handed out and cannot be read.
+    /// Counts the claimed operations that cannot be read.
     func noteFaults(of operations: [ClaimedOperation], queue: String) {
         for claimed in operations {
             guard let fault = claimed.fault else { continue }
@@ -358,7 +364,7 @@ extension WorkerCore {
         }
     }
 
-    /// Counts an operation that cannot be read.
+    /// Counts and logs an operation that cannot be read.
     func noteMalformed(_ claimed: ClaimedOperation, _ fault: String, queue: String) {
         counters.countMalformed()
         logger.warning("operation cannot be read", metadata: claimed.metadata(queue: queue, ["error": "\(fault)"]))

@@ -4,7 +4,7 @@ import Logging
 import Operations
 import Synchronization
 
-/// Asks the heartbeat's thread to beat before its time, or to end.
+/// Asks the heartbeat's thread for an early heartbeat, or to end.
 final class BeatRequest: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let isStopped = Atomic<Bool>(false)
@@ -21,33 +21,34 @@ final class BeatRequest: Sendable {
 
     var hasStopped: Bool { isStopped.load(ordering: .acquiring) }
 
-    /// Blocks the thread until the time has passed or somebody asks.
+    /// Blocks the thread until the time has passed or a heartbeat is requested.
     func wait(_ duration: Duration) {
         let nanoseconds = max(0, Int(duration.inSeconds * 1e9))
-        _ = semaphore.wait(timeout: .now() + .nanoseconds(nanoseconds))  // a clock that nobody can set
+        _ = semaphore.wait(timeout: .now() + .nanoseconds(nanoseconds))  // a monotonic clock
         isRequested.store(false, ordering: .releasing)
     }
 }
 
-/// The worker's proof of life, on a thread of its own: neither busy bodies nor a full command queue can delay it.
+/// Renews the worker's leases, on a thread of its own: neither busy bodies nor a full command queue can delay it.
 ///
-/// One pass, for each queue: renews the lease, and hands on what the reply says: cancels, something to start, a sweep that is
-/// due, a number of operations that differs from what is held. A pass that fails is repeated sooner.
+/// One pass renews the lease of each queue and passes the replies on. A reply has cancels, and reports operations to
+/// start, a due sweep or a number of operations that differs from the number held. A pass that fails is repeated
+/// sooner.
 final class Heartbeat: Sendable {
-    /// What a lease is shortened by here, so that this worker stops before others take over.
+    /// How much earlier the lease ends here than in Redis, so that this worker stops before others take over.
     private static let margin: Duration = .seconds(1)
-    /// Least pause between two passes, whoever asks.
+    /// The shortest pause between two passes, even if a heartbeat is requested.
     private static let shortest: Duration = .milliseconds(20)
-    /// What replies have changed takes effect after so long at the latest: looking at a thousand queues after each of a thousand
-    /// replies would take longer than the beats themselves.
+    /// The longest time until the changes of replies take effect. A look at a thousand queues after each of a thousand
+    /// replies would take longer than the heartbeats themselves.
     private static let patience: Duration = .milliseconds(10)
-    /// Beats under way at once, where queues are on several servers.
+    /// The number of heartbeats in flight at once, if queues are on several servers.
     private static let together = 64
     private let core: WorkerCore
     private let hasStarted = Atomic<Bool>(false)
     private let ended = Signal()
     private let idleness = Mutex(IdleWatch())
-    /// Queues whose last beat was not answered.
+    /// Queues whose last heartbeat was not answered.
     private let unanswered = Mutex<Set<String>>([])
 
     init(_ core: WorkerCore) { self.core = core }
@@ -67,7 +68,7 @@ final class Heartbeat: Sendable {
     }
 
     #if DEBUG
-        /// The rule broken that a heartbeat has a thread of its own: a negative control of `scripts/faults`.
+        /// Breaks the rule that a heartbeat has a thread of its own: a negative control of `scripts/faults`.
         private func startOnPool() {
             Task.detached { [self] in
                 while !core.beatNow.hasStopped {
@@ -79,7 +80,7 @@ final class Heartbeat: Sendable {
         }
     #endif
 
-    /// Ends the thread after the beat under way, and waits for that.
+    /// Ends the thread after the heartbeat in flight, and waits for it.
     func stop() async {
         core.beatNow.stop()
         if hasStarted.load(ordering: .acquiring) { await ended.wait() }
@@ -99,9 +100,9 @@ final class Heartbeat: Sendable {
         }
     }
 
-    /// One pass over all queues.
+    /// Sends a heartbeat for each queue.
     ///
-    /// - Returns: false if a beat failed.
+    /// - Returns: false if a heartbeat failed.
     func runOnce() -> Bool {
         core.checkThreads()
         core.checkBlockingThreads(BlockingThreads.shared.status)
@@ -125,7 +126,7 @@ final class Heartbeat: Sendable {
         return failures.isEmpty
     }
 
-    /// Nobody looks at the memory of a worker that works.
+    /// A busy worker keeps its memory; an idle one returns it to the system.
     private func giveBackMemory(_ about: WorkerInfo) {
         let ended = about.finished + about.failed + about.cancelled
         let interval = core.configuration.beatInterval
@@ -135,7 +136,8 @@ final class Heartbeat: Sendable {
         if isIdle { ProgramPages.giveBack() }
     }
 
-    /// The same where queues are on several servers: those of one that is away do not keep the others waiting for their turns.
+    /// Sends the heartbeats of queues on several servers, many at once: a server that is away does not delay the queues
+    /// of the others.
     private func beatTogether(_ broker: any SpreadBroker, _ info: [UInt8]) -> Bool {
         var failures = BeatFailures()
         let names = Array(core.queueNames.enumerated())
@@ -173,7 +175,7 @@ final class Heartbeat: Sendable {
         }
     }
 
-    /// Says once of each queue that its heartbeats fail, and once that they are answered again.
+    /// Logs once for each queue that its heartbeats fail, and once that they are answered again.
     private func log(_ failures: BeatFailures) {
         let (new, over) = unanswered.withLock { before in
             defer { before = Set(failures.queues) }
@@ -191,7 +193,7 @@ final class Heartbeat: Sendable {
         core.logger.notice("heartbeats are answered again", metadata: ["queues": "\(Self.named(over))"])
     }
 
-    /// The first queues by name, the others by number.
+    /// Names the first queues, and counts the others.
     private static func named(_ queues: [String]) -> String {
         let named = queues.prefix(WorkerInfo.queuesNamed).joined(separator: ",")
         let more = queues.count - WorkerInfo.queuesNamed
@@ -212,10 +214,10 @@ final class Heartbeat: Sendable {
     }
 }
 
-/// What of one pass was not answered.
+/// The heartbeats of one pass that were not answered.
 private struct BeatFailures {
     private(set) var queues: [String] = []
-    /// The first of them.
+    /// The error of the first one.
     private(set) var error = ""
     var isEmpty: Bool { queues.isEmpty }
 
@@ -226,13 +228,13 @@ private struct BeatFailures {
 }
 
 extension WorkerCore {
-    /// A worker that has grown beyond its limit makes room for a fresh one.
+    /// Drains a worker that has grown beyond its limit, so that a new process replaces it.
     func checkMemory(_ bytes: Int64) {
         guard let limit = configuration.maxResidentBytes, bytes > limit else { return }
         recycle("resident memory", ["bytes": "\(bytes)", "limit": "\(limit)"])
     }
 
-    /// Says once that nothing can be done here but beat.
+    /// Logs once that every thread is blocked and only the heartbeat still runs.
     func checkThreads() {
         let blocked = pool.blockedFor()
         let isBlocked = blocked > Liveness.patience
@@ -247,7 +249,8 @@ extension WorkerCore {
         }
     }
 
-    /// Logs once when stuck blocking bodies begin to hold threads, when they hold more than are replaced, and when they end.
+    /// Logs once when stuck blocking bodies begin to hold threads, when they hold more than are replaced, and when they
+    /// end.
     func checkBlockingThreads(_ status: BlockingThreads.Status) {
         let shortage = ThreadShortage(status)
         guard counters.threadShortage.exchange(shortage, ordering: .relaxed) != shortage else { return }
@@ -269,7 +272,7 @@ extension WorkerCore {
         }
     }
 
-    /// Takes note of a reply. What it lets start waits for the next change.
+    /// Applies a reply. Operations that may start because of it wait for the next change.
     func leaseRenewed(_ index: Int, until: Instant, _ reply: BeatReply) {
         queue.withLock { $0.renew(index, until: until, reply, .now) }
         setTimers(index, leaseEnd: until)
@@ -280,21 +283,23 @@ extension WorkerCore {
         heed(reply.settings, index)
     }
 
-    /// Whether the body of an operation that has not begun must not begin: the lease has ended, and the operation has a short outage grace.
+    /// True if a body that has not begun must not begin: the lease has ended, and the operation's outage grace is
+    /// shorter than a lease.
     func mustStop(_ operation: HeldOperation, _ name: String) -> Bool {
         configuration.outageGrace.of(name: name, queue: operation.queueName) < configuration.lease
             && !operation.ownsLease
     }
 
-    /// A heartbeat was not answered. Bodies whose lease ended longer ago than their outage grace are stopped: others may run the same by now.
-    /// Every queue is looked at: with many of them, one beat after the other runs into its deadline before it is this one's turn.
+    /// Handles a heartbeat that was not answered. Stops bodies whose lease ended longer ago than their outage grace:
+    /// other workers may run the same operations by now. Checks every queue, because with many of them each heartbeat
+    /// has to reach its deadline before the next one is sent.
     func leaseUnrenewed() {
         stopWithoutLease(queueNames.indices)
         change { queue, now in queue.releaseSlotsOfReports(now) }
     }
 
-    /// Stops bodies with a grace shorter than a lease in time: a heartbeat that hangs is known to have failed only after its deadline. Timers
-    /// do nothing if the lease was renewed meanwhile.
+    /// Sets timers that stop bodies with a grace shorter than a lease in time: a heartbeat that hangs fails only after
+    /// its deadline. A timer does nothing if the lease was renewed meanwhile.
     private func setTimers(_ index: Int, leaseEnd: Instant) {
         for grace in configuration.outageGrace.short(below: configuration.lease) {
             let pause = DispatchTimeInterval.microseconds(max(0, Int((leaseEnd + grace - .now) / .microseconds(1)) + 1))

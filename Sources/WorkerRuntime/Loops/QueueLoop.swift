@@ -2,15 +2,17 @@ import Logging
 import Operations
 import Synchronization
 
-/// The exchange with one queue: sends what has ended and claims in the same call (group commit).
+/// The exchange with one queue: reports ends and claims in the same call (commit batch).
 ///
 /// One pass:
-/// 1. Waits until something has ended, slots may be filled, or Redis has to be asked what this worker owns.
-/// 2. Sends failures and returns, then completions together with the claim; whatever ends meanwhile goes with the next pass. While a
-///    large call is under way the next pass begins, so that neither the server nor the way there leaves the other one idle.
-/// 3. Starts what was handed out. What was not answered stays in the outbox and is repeated under the same fence, after a pause.
+/// 1. Waits until an operation has ended, slots may be filled, or Redis has to be asked what this worker owns.
+/// 2. Sends failures and returns, then completions together with the claim. Operations that end meanwhile go with the
+///    next pass. While a large call is in flight the next pass begins, so that neither the server nor the network is
+///    idle.
+/// 3. Starts the claimed operations. Unanswered ends stay in the outbox, and are repeated under the same fence after a
+///    pause.
 ///
-/// It has the threads of the bodies, so that nothing is claimed while these hold all of them.
+/// The loop uses the threads of the bodies, so that nothing is claimed while bodies hold all of them.
 struct QueueLoop: Sendable {
     let core: WorkerCore
     let index: Int
@@ -36,8 +38,8 @@ struct QueueLoop: Sendable {
         return core.queue.withLock { $0.nextStep(index, .now) }
     }
 
-    /// Sends one call after the other: what is to be sent when one was answered goes out from the same task, and so does not wait for a
-    /// thread behind bodies.
+    /// Sends one call after the other from the same task. The next call therefore does not wait behind bodies for a
+    /// thread.
     private func sendOn(_ first: LocalQueue.Exchange, _ recovery: Recovery) async {
         var step = LocalQueue.Step.exchange(first)
         while true {
@@ -119,7 +121,7 @@ struct QueueLoop: Sendable {
         } else if let request {
             claim = try await core.broker.claim(request, queue: name)
         }
-        // What took several calls says nothing of one.
+        // A duration that covers several calls is no sample for one call.
         let isOneCall = parts.failures.messages.isEmpty && parts.returns.messages.isEmpty
         accept(claim, of: exchange, sentAt, wasProbe: exchange.isProbe && isOneCall)
     }
@@ -145,7 +147,7 @@ struct QueueLoop: Sendable {
         core.queue.withLock { $0.confirm(ended, index) }
         guard outcomes.contains(.stale) else { return }
         for (each, outcome) in zip(ended, outcomes) where outcome == .stale {
-            // Of an untracked operation Redis cannot tell whether the first call has ended it.
+            // For an untracked operation, Redis cannot tell whether the first call has ended it.
             if isRepeat, !each.operation.claimed.header.tracked { continue }
             core.logger.warning(
                 "this worker no longer owns the operation; nothing was stored",
@@ -178,11 +180,11 @@ struct QueueLoop: Sendable {
     }
 }
 
-/// The pauses between tries to reach the broker, for all calls of a queue.
+/// The pauses between attempts to reach the broker, for all calls of a queue.
 private final class Recovery: Sendable {
     private let state = Mutex((backoff: Backoff(), until: ContinuousClock.Instant?.none))
 
-    /// - Returns: whether the try before has failed.
+    /// - Returns: true if the previous attempt failed.
     func succeeded() -> Bool {
         state.withLock { state in
             defer { state = (Backoff(), nil) }
@@ -190,7 +192,7 @@ private final class Recovery: Sendable {
         }
     }
 
-    /// - Returns: how long nothing is sent, and whether the try before was answered.
+    /// - Returns: how long nothing is sent, and whether the previous attempt was answered.
     func failed() -> (pause: Duration, isFirst: Bool) {
         state.withLock { state in
             let pause = state.backoff.pause()
@@ -207,11 +209,11 @@ private final class Recovery: Sendable {
     }
 }
 
-/// What ended, sorted by the call that it goes out with.
+/// The ends of an exchange, sorted by the call that reports them.
 private struct Parts {
     enum Kind: CaseIterable { case failures, returns, completions }
 
-    /// What one call says, and of what.
+    /// The messages of one call, and their operations.
     struct Part<Message> {
         var messages: [Message] = []
         var ended: [Ended] = []

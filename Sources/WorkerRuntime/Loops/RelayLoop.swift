@@ -1,8 +1,8 @@
 import Logging
 import Operations
 
-/// Carries ends out of queues that no worker may serve: once a minute it looks at one queue of the namespace, by chance. Queues that this worker serves
-/// are left out, since their heartbeats say when there is something to carry.
+/// Relays ends from queues that may have no worker: looks at one random queue of the namespace about once a minute.
+/// Queues that this worker serves are left out, because their heartbeats report ends to relay.
 struct RelayLoop: Sendable {
     let core: WorkerCore
     /// Lists the queues of the namespace.

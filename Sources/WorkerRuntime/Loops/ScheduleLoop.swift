@@ -2,12 +2,14 @@ import Logging
 import Operations
 import Synchronization
 
-/// When this worker should look for schedules that are due, as the heartbeats say.
+/// When this worker should look for due schedules, from the heartbeats.
 final class ScheduleWatch: Sendable {
     private let times = Mutex<[Int: ContinuousClock.Instant]>([:])
     let signal = Signal()
 
-    /// - Parameter milliseconds: from now on; nil = another worker looks.
+    /// Notes when to look into a queue.
+    ///
+    /// - Parameter milliseconds: the time from now on; nil = another worker looks.
     func note(_ index: Int, _ milliseconds: Int64?) {
         let time = milliseconds.map { ContinuousClock.now + .milliseconds($0) }
         let hasChanged = times.withLock { times in
@@ -19,7 +21,7 @@ final class ScheduleWatch: Sendable {
 
     var next: ContinuousClock.Instant? { times.withLock { $0.values.min() } }
 
-    /// The queues to look into now. They are looked into again when something is noted.
+    /// Takes the queues to look into now. A queue is looked into again when a new time is noted.
     func takeDue(_ now: ContinuousClock.Instant) -> [Int] {
         times.withLock { times in
             let due = times.filter { $0.value <= now }.map(\.key)
@@ -29,13 +31,15 @@ final class ScheduleWatch: Sendable {
     }
 }
 
-/// Enqueues what schedules have for the instants that have come, also where all slots are busy.
+/// Enqueues the operations of due schedules, even while all slots are busy.
 ///
 /// One pass:
-/// 1. Waits until a heartbeat's instant has come. One worker of a queue gets it; if it is gone or late, another one's heartbeat does.
+/// 1. Waits for the instant that a heartbeat has brought. One worker of a queue gets it; if that worker is gone or
+///    late, the heartbeat of another one gets it.
 /// 2. Reads which schedules are due.
-/// 3. Computes what each enqueues, and its next instant, and fires it. Redis takes each instant once, so it does no harm if others try.
-/// 4. Notes the next instant, which the answers say.
+/// 3. Computes the operation and the next instant of each, and fires it. Redis accepts each instant once, so several
+///    workers may try.
+/// 4. Notes the next instant from the answers.
 struct ScheduleLoop: Sendable {
     private static let pause: Int64 = 1000
     let core: WorkerCore

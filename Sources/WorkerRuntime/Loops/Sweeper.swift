@@ -6,7 +6,7 @@ import Synchronization
 final class SweepRequests: Sendable {
     private struct Requests {
         var names: Set<String> = []
-        /// Something waits for it.
+        /// True if dependents wait for a sweep.
         var isUrgent = false
     }
 
@@ -31,13 +31,13 @@ final class SweepRequests: Sendable {
     }
 }
 
-/// Hands back what lost workers held, and clears cancelled queues away.
+/// Recovers the operations of lost workers, and clears cancelled queues away.
 ///
-/// One pass: waits for a heartbeat or a message that says a sweep is due, then a little by chance, so that not every worker does it; then
-/// sweeps in bounded steps until nothing is left.
+/// One pass: waits for a heartbeat or a message that reports a due sweep. Then waits for a short random time, so that
+/// not every worker sweeps. Then sweeps in bounded steps until nothing is left.
 struct Sweeper: Sendable {
     private static let jitter: ClosedRange<Double> = 0...0.4
-    /// While dependents wait to hear of an end.
+    /// The random pause while dependents wait for an end.
     private static let urgentJitter: ClosedRange<Double> = 0...0.01
     let core: WorkerCore
 
@@ -58,7 +58,7 @@ struct Sweeper: Sendable {
                 if reply.recovered > 0 || reply.dead > 0 { log(reply, name) }
             } while reply.more && !Task.isCancelled
         } catch {
-            // The next heartbeat asks again.
+            // The next heartbeat requests the sweep again.
             core.logger.info("a sweep failed", metadata: ["queue": "\(name)", "error": "\(error)"])
         }
     }
@@ -71,7 +71,8 @@ struct Sweeper: Sendable {
     }
 }
 
-/// Carries ends to other queues in which something depends on them. A task of its own: a queue that is away must not keep what a lost worker held.
+/// Relays ends to other queues with dependents. Runs in a task of its own: a queue that is away must not delay the
+/// recovery of lost operations.
 struct Carrier: Sendable {
     private static let jitter: ClosedRange<Double> = 0...0.01
     let core: WorkerCore
@@ -82,7 +83,7 @@ struct Carrier: Sendable {
             try? await Task.sleep(for: .seconds(Double.random(in: Self.jitter)))
             for name in core.carries.take() where !Task.isCancelled {
                 guard let error = await core.broker.carryEnds(of: name).failure else { continue }
-                // The next heartbeat asks again.
+                // The next heartbeat requests the relay again.
                 core.logger.info("ends were not carried", metadata: ["queue": "\(name)", "error": "\(error)"])
             }
         }

@@ -1,12 +1,13 @@
 import Logging
 import Operations
 
-/// Sleeps until something can be started: the only thing that an idle worker does besides its heartbeat.
+/// Sleeps until an operation can start. An idle worker does nothing else but send heartbeats.
 ///
 /// One pass:
-/// 1. Chooses the queues in which it could start something and knows of nothing.
-/// 2. Blocks on their wake-up tokens, until one wakes, 30 s have passed, or another queue has to be listened to as well.
-/// 3. Claims where it was woken, or puts the token back. A worker with one queue sends a claim for an idle one along.
+/// 1. Chooses the queues in which an operation could start and none is known to be ready.
+/// 2. Blocks on their wake-up tokens, until one arrives, 30 s have passed, or another queue has to be listened to as
+///    well.
+/// 3. Claims from the queue of the token, or puts the token back. A worker with one queue sends a claim with its wait.
 struct WakeUpLoop: Sendable {
     private static let patience: Duration = .seconds(30)
     let core: WorkerCore
@@ -31,7 +32,7 @@ struct WakeUpLoop: Sendable {
         }
     }
 
-    /// - Returns: whether a wait for a wake-up token has ended by itself.
+    /// - Returns: true if a wait for a wake-up token has ended by itself.
     func runOnce() async throws -> Bool {
         let names = core.queue.withLock { queue in
             let indexes = queue.wakeUpQueues(.now)
@@ -72,7 +73,7 @@ struct WakeUpLoop: Sendable {
         try await claim(names[0], index, asked)
     }
 
-    /// Waits for a wake-up, and claims before anything else happens: a client may wait for this.
+    /// Waits for a wake-up, and claims before anything else happens: a client may wait for the operation.
     private func listen(_ names: [String]) async throws {
         let name: String?
         do {
@@ -87,7 +88,7 @@ struct WakeUpLoop: Sendable {
         if !canStart { try await core.broker.wake(queue: name) }
     }
 
-    /// Waits for a wake-up in one queue, with a claim behind it.
+    /// Waits for a wake-up of one queue, with a claim that follows at once.
     private func claim(_ name: String, _ index: Int, _ asked: LocalQueue.WakeUpClaim) async throws {
         let answer: WakeUpAnswer
         do {

@@ -1,22 +1,23 @@
 import Foundation
 
-/// A place that is reused to show different things, such as a table cell.
+/// A place that is reused to display different things, such as a table cell.
 ///
-/// Each use has a token. A late result has the token of an earlier use and is not delivered, so no cell shows another row's picture.
+/// Each use has a token. A late result has the token of an earlier use and is not delivered, so no cell displays
+/// another row's picture.
 ///
 /// ```swift
 /// let token = cell.slot.renew()                       // the cell is about to show another row
 /// icons.run(url) { … }.operation.deliver(to: token) { result in cell.show(result) }
 /// ```
 public final class DeliverySlot: @unchecked Sendable {
-    // Unchecked: `lock` guards `use`. It is recursive because a delivery may renew its own slot.
+    // Unchecked: `lock` guards `use`. The lock is recursive because a delivery may renew its own slot.
     private let lock = NSRecursiveLock()
     private var use: UInt64 = 0
 
     /// Makes a slot that is not in use.
     public init() {}
 
-    /// Begins a new use. Tokens of earlier uses are invalid when this returns. Waits for a delivery that is running on another thread.
+    /// Begins a new use and invalidates the tokens of earlier uses. Waits for a delivery that runs on another thread.
     ///
     /// - Returns: the token of the new use.
     @discardableResult
@@ -44,14 +45,15 @@ public struct DeliveryToken: Sendable, Equatable {
         self.use = use
     }
 
-    /// Whether the slot is still in this use. To act on this, call `deliver`: the slot may be renewed right after this returns.
+    /// Whether the slot is still in this use. To act on this, call `deliver`: another thread may renew the slot right
+    /// after the answer.
     public var isValid: Bool { slot.holding(use) { $0 } }
 
     /// Runs a closure if the slot is still in this use. Another thread cannot renew the slot meanwhile.
     ///
-    /// - Parameter body: shows the result.
+    /// - Parameter body: displays the result.
     /// - Returns: false if the slot is in another use; then the closure was not called.
-    /// - Throws: what the closure throws.
+    /// - Throws: the error of the closure.
     @discardableResult
     public func deliver(_ body: () throws -> Void) rethrows -> Bool {
         try slot.holding(use) { isValid in
@@ -64,11 +66,12 @@ public struct DeliveryToken: Sendable, Equatable {
 }
 
 extension ValueOperation {
-    /// Delivers the result when the operation has ended, if the token is still valid then.
+    /// Delivers the result at the end of the operation, if the token is still valid then.
     ///
     /// - Parameters:
-    ///   - token: the use of the slot that the result is for.
-    ///   - receive: takes the result or the error of `value`. Called on the operation's slot, as a hook (see `onEnd`).
+    ///   - token: the use of the slot for the result.
+    ///   - receive: takes the result or the error of `value`. Called on the operation's slot, like a hook (see
+    ///     `onEnd`).
     public func deliver(
         to token: DeliveryToken,
         _ receive: @escaping @Sendable (Result<Output, any Error>) -> Void
@@ -79,10 +82,10 @@ extension ValueOperation {
         }
     }
 
-    /// Delivers the result on the main actor when the operation has ended, if the token is still valid then.
+    /// Delivers the result on the main actor at the end of the operation, if the token is still valid then.
     ///
     /// - Parameters:
-    ///   - token: the use of the slot that the result is for. Renew the slot on the main actor.
+    ///   - token: the use of the slot for the result. Renew the slot on the main actor.
     ///   - receive: takes the result or the error.
     public func deliverOnMainActor(
         to token: DeliveryToken,

@@ -1,20 +1,22 @@
-/// What becomes of an operation while another one of its key is in flight: waiting or executing. An operation that was asked to end is not in the
-/// way: the new one runs when it has ended.
+/// The policy for a new operation while another one of its key is in flight, that is, waiting or executing.
+///
+/// An operation with a cancel request does not count as in flight: the new operation runs after its end.
 public enum DuplicatePolicy: Sendable, Hashable {
-    /// The one in flight, or the fresh result, is the answer.
+    /// Use the operation in flight, or the fresh result.
     case join
-    /// The one in flight is cancelled, and the new one starts when that has ended: the latest wins.
+    /// Cancel the operation in flight, and start the new one after its end: the latest wins.
     case replace
-    /// Nothing is added while one is in flight or a finished result is fresh.
+    /// Add no operation while one is in flight or a finished result is fresh.
     case skip
-    /// The new one runs after the others of its key.
+    /// Run the new operation after the others of its key.
     case enqueue
-    /// What waits is replaced, what executes goes on: one runs and at most one waits, the latest.
+    /// Replace waiting operations and let an executing one continue. So one runs, and at most one waits: the latest.
     case keepLatest
-    /// What waits is replaced, and the new one starts after this time at the earliest: the last one of a burst runs, once. Zero to 100 years.
+    /// Replace waiting operations, and start the new one after this time at the earliest, 0 to 100 years. So the last
+    /// operation of a burst runs once.
     case debounce(Duration)
 
-    /// As commands, JSON and Redis have it; of `debounce` without its time.
+    /// The word in commands, JSON and Redis; for `debounce` without the time.
     public var word: String {
         switch self {
         case .join: "join"
@@ -29,25 +31,25 @@ public enum DuplicatePolicy: Sendable, Hashable {
 
 /// The answer to `KeyedOperations.run`.
 public struct KeyedOperation<Output: Sendable>: Sendable {
-    /// Where the returned operation comes from.
+    /// The origin of the returned operation.
     public enum Origin: String, Sendable {
         /// No operation was in flight, and this one was added.
         case started
-        /// It was in flight.
+        /// The operation was already in flight.
         case joined
-        /// It had finished, and its result is fresh.
+        /// The operation had finished, and its result is fresh.
         case fresh
-        /// It was added, and the former one was cancelled.
+        /// The operation was added, and the previous one was cancelled.
         case replaced
-        /// It was added after others of its key.
+        /// The operation was added after others of its key.
         case enqueued
-        /// No operation was added because this one is in flight, or finished and fresh.
+        /// No operation was added, because this one is in flight, or has finished and is fresh.
         case skipped
     }
 
     /// The operation.
     public let operation: ValueOperation<Output>
-    /// Where the operation comes from.
+    /// The origin of the operation.
     public let origin: Origin
 
     /// The result. See `ValueOperation.value`.

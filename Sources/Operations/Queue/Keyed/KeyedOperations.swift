@@ -7,17 +7,18 @@ import Synchronization
 /// let icon = icons.run(url) { try await download(url) }      // concurrent callers get the same operation
 /// ```
 ///
-/// In flight means waiting or executing. An operation with a cancel request is not joined and does not make others skip. The next operation
-/// of its key starts when it has ended.
+/// In flight means waiting or executing. An operation with a cancel request is not joined and does not make others
+/// skip. The next operation of its key starts after its end.
 public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: Sendable {
     /// The operations in flight for one key.
     private struct Flight {
         var latest: ValueOperation<Output>
-        /// Ends when all operations before the latest have ended, even if one of them is cancelled early; nil = there are none.
+        /// Ends when all operations before the latest have ended, even if one of them is cancelled early; nil = no
+        /// operation is before the latest.
         var turn: LocalOperation?
         var members: [ObjectIdentifier: ValueOperation<Output>]
 
-        /// Adds an operation that runs when all others have ended.
+        /// Adds an operation that runs after the end of all others.
         func followed(by operation: ValueOperation<Output>, _ turns: LocalOperationQueue) -> Flight {
             var flight = self
             let turn = ValueOperation(home: turns.core) {}
@@ -25,7 +26,8 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
             flight.turn = turn
             flight.members[ObjectIdentifier(operation)] = operation
             do {
-                // As with Foundation's dependencies, it runs however the ones before it end.
+                // The operation runs in any case: the ends before it need not be good, as with Foundation's
+                // dependencies.
                 try turn.addDependency(latest, onFailure: .run)
                 if let former = self.turn { try turn.addDependency(former, onFailure: .run) }
                 try operation.addDependency(turn, onFailure: .run)
@@ -50,10 +52,12 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state: Guarded<State>
 
+    /// Makes a set of keyed operations.
+    ///
     /// - Parameters:
-    ///   - queue: where the operations run.
-    ///   - freshness: how long `join` and `skip` use a finished result; zero = never. Errors are not kept.
-    ///   - maximumResults: how many finished results are kept. The oldest are dropped first.
+    ///   - queue: the queue that runs the operations.
+    ///   - freshness: how long `join` and `skip` use a finished result; zero = never. Errors are not stored.
+    ///   - maximumResults: how many finished results are stored. The oldest are dropped first.
     public convenience init(queue: LocalOperationQueue, freshness: Duration = .zero, maximumResults: Int = 1000) {
         self.init(queue: queue, freshness: freshness, maximumResults: maximumResults) { ContinuousClock.now }
     }
@@ -71,15 +75,16 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
 
     /// Returns the operation in flight for a key, or adds one.
     ///
-    /// Atomic: of any number of concurrent callers, one starts the operation. The decision and the addition to the queue are one step, so
-    /// operations and barriers that are added concurrently are before or after both. `replace` cancels after that step.
+    /// Atomic: of any number of concurrent callers, one starts the operation. The decision and the addition to the
+    /// queue are one step, so operations and barriers that are added concurrently come before or after both. `replace`
+    /// cancels after that step.
     ///
     /// - Parameters:
-    ///   - key: what the operation is about.
-    ///   - onDuplicate: what to do if an operation of this key is in flight.
+    ///   - key: the subject of the operation, such as a URL.
+    ///   - onDuplicate: the policy if an operation of this key is in flight.
     ///   - options: the options of an added operation.
     ///   - body: the work.
-    /// - Returns: the operation, and where it comes from.
+    /// - Returns: the operation and its origin.
     @discardableResult
     public func run(
         _ key: Key,
@@ -94,7 +99,7 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
             if decision.0.operation === made { enter(made, key) }
             return decision
         }
-        // After the addition: a cancel calls code of users, which may run the same key or add a barrier.
+        // Cancel after the addition: a cancel calls code of users, which may run the same key or add a barrier.
         let reason = "replaced by a later one of its key"
         for operation in former {
             if onDuplicate == .replace {
@@ -106,7 +111,7 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
         return answer
     }
 
-    /// Keeps an operation that only this call knows waiting for a time.
+    /// Makes an operation that only this call knows wait for a time.
     private func postpone(_ operation: ValueOperation<Output>, by time: Duration) {
         let pause = ValueOperation(home: turns.core) { try await Task.sleep(for: time) }
         do { try operation.addDependency(pause, onFailure: .run) } catch {
@@ -115,12 +120,12 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
         turns.core.add(pause)
     }
 
-    /// The operation of a key that is in flight; nil if there is none.
+    /// Returns the operation in flight for a key; nil = none.
     public func operation(for key: Key) -> ValueOperation<Output>? {
         state.withLock { $0.flights[key]?.latest }.flatMap { $0.isFinished ? nil : $0 }
     }
 
-    /// The result of a key that is still fresh; nil if there is none.
+    /// Returns the fresh result of a key; nil = none.
     public func freshValue(for key: Key) -> Output? {
         let operation = state.withLock { $0.results.entry(for: key, at: now()) }
         return try? operation?.result?.get()
@@ -130,7 +135,7 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
     ///
     /// - Parameters:
     ///   - key: the key.
-    ///   - reason: the text of `cancelReason`.
+    ///   - reason: the text for `cancelReason`.
     public func cancel(_ key: Key, reason: String = "") {
         let members = state.withLock { $0.flights[key]?.members.values.map { $0 } ?? [] }
         for operation in members { operation.cancel(reason: reason) }
@@ -165,14 +170,14 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
             state.flights[key] = Flight(latest: made, members: [ObjectIdentifier(made): made])
             return (KeyedOperation(operation: made, origin: .started), [])
         }
-        // Which of them wait is seen when they are cancelled.
+        // The cancel finds out which of them still wait.
         let former = policy == .enqueue ? [] : Array(flight.members.values)
         state.flights[key] = flight.followed(by: made, turns)
         let replaces = policy != .enqueue && (policy == .replace || former.contains { $0.state != .executing })
         return (KeyedOperation(operation: made, origin: replaces ? .replaced : .enqueued), former)
     }
 
-    /// Notes an end whose hook has not run yet. An operation that ran has ended after all before it.
+    /// Notes an end whose hook has not run yet. If an operation ran, all operations before it had ended.
     private func settle(_ key: Key, _ state: inout State) {
         guard let latest = state.flights[key]?.latest, latest.isFinished else { return }
         let end = latest.state
@@ -197,7 +202,8 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
         if state.flights[key]?.members.isEmpty == true { state.flights[key] = nil }
     }
 
-    /// Adds an operation that only this call knows. If it ends before this returns, its hook waits for the state's lock.
+    /// Adds an operation that only this call knows. If the operation ends before this returns, its hook waits for the
+    /// state's lock.
     private func enter(_ operation: ValueOperation<Output>, _ key: Key) {
         operation.onEnd { [weak self, weak operation] ending in
             if let operation { self?.ended(key, operation, ending.state) }

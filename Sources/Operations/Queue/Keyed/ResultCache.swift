@@ -30,7 +30,7 @@ where Instant.Duration == Duration {
         trim(at: now)
     }
 
-    /// The entry of a key; nil if there is none or it is too old.
+    /// Returns the entry of a key; nil if none is stored or it is too old.
     mutating func entry(for key: Key, at now: Instant) -> Entry? {
         guard let item = items[key] else { return nil }
         guard item.since.duration(to: now) < maximumAge else {

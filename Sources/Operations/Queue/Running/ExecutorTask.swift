@@ -1,21 +1,22 @@
-/// One slot in use: a task that runs operations one after the other while there are any.
+/// A slot in use: a task that runs one operation after another, until none is left.
 ///
-/// The lock of its core guards its fields.
+/// The lock of its core guards the fields.
 final class ExecutorTask: @unchecked Sendable {
     /// Locked until `task` is set. The executor task waits for it, so no body runs before.
     let launching = Guarded(())
     var task: Task<Void, Never>?
-    /// Whether its task was cancelled, so that it takes no further operation.
+    /// Whether the task was cancelled, so that it takes no further operation.
     var isSpent = false
     let quality: Quality
 
     init(quality: Quality) { self.quality = quality }
 
-    /// How often it looks for work before it ends. To start a task costs much more than a look, and callers often add several operations in
-    /// a row. An executor task of low priority does not look again: it may not run for long, and others must not wait for it.
+    /// How often the executor task looks for work before it ends. Starting a task costs much more than a look, and
+    /// callers often add several operations in a row. A task of low priority does not look again: it may not run for
+    /// long, and others must not wait for it.
     private var patience: Int { quality.taskPriority < .medium ? 0 : 4 }
 
-    /// Takes an operation that executes already. Its cancel or the end of its grace may have come before.
+    /// Takes an operation that already executes. A cancel or the end of the grace may have come before.
     func adopt(_ operation: LocalOperation) {
         isSpent = operation.flags.contains(.cancelRequested)
         if operation.guardedState == .executing { operation.executorTask = self }
@@ -87,7 +88,7 @@ extension LocalOperation {
         }
     }
 
-    /// Ends an operation whose body does not end. When the body returns, its executor task ends.
+    /// Ends an operation whose body does not end. When the body returns later, its executor task ends.
     private func abandon(attempt: Int32, because error: OperationsError) {
         decide { scheduler, effects in
             guard guardedState == .executing, self.attempt == attempt else { return }

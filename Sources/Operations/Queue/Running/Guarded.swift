@@ -2,8 +2,9 @@ import Synchronization
 
 /// A `Mutex` whose order the thread sanitizer can see.
 ///
-/// On Linux the kernel hands over a contended `Mutex`, inside a library that is not instrumented, so the sanitizer reports each use as a
-/// race. The two atomic accesses here show it the order. They cost about a nanosecond and change nothing else.
+/// On Linux the kernel hands a contended `Mutex` from thread to thread, inside a library that is not instrumented. So
+/// the sanitizer reports each use as a race. The two atomic accesses here make the order visible to the sanitizer, cost
+/// about a nanosecond and have no other effect.
 package struct Guarded<Value: ~Copyable>: ~Copyable, Sendable {
     private let mutex: Mutex<Value>
     private let order = Atomic<UInt8>(0)

@@ -1,15 +1,16 @@
-/// Performs the effects of the scheduler's decisions. No lock is held here, so hooks and deinitializers of captured values may use queues and
-/// operations.
+/// Performs the effects of the scheduler's decisions. No lock is held here, so hooks and deinitializers of captured
+/// values may use queues and operations.
 extension QueueCore {
     /// Performs effects, including those that follow in other queues.
     ///
-    /// - Parameter onExecutorTask: true on an executor task, where hooks may run. A caller of `cancel` must not run hooks.
+    /// - Parameter onExecutorTask: whether this runs on an executor task, where hooks may run. A caller of `cancel`
+    ///   must not run hooks.
     func perform(_ effects: Effects, onExecutorTask: Bool = false) {
         guard !effects.foreign.isEmpty else { return carryOut(effects, onExecutorTask: onExecutorTask) }
         var foreign = effects.foreign
         var further: [(effects: Effects, core: QueueCore)] = []
-        // A list instead of recursion, because a chain may alternate between queues. This comes before the notifications, so that a task that
-        // waited for the operation finds its dependents ready.
+        // Use a list instead of recursion, because a chain may alternate between queues. Do this before the
+        // notifications, so that a task that waited for the operation finds its dependents ready.
         while let end = foreign.popLast() {
             let (more, core) = end.dependent.operation.decideOnEnd(of: end.dependent.edge, as: end.state)
             foreign += more.foreign
@@ -45,8 +46,8 @@ extension QueueCore {
 
     private func scheduleRetry(of operation: LocalOperation, after pause: Duration) {
         operation.locked { _ in
-            // After a cancel there is no pause. The timer is stored before it can fire, because it needs this lock to fire. Stored later, it
-            // could replace the timer of the next attempt, which then no cancel would reach.
+            // A cancelled operation has no pause. Store the timer before it can fire: it needs this lock to fire.
+            // Stored later, it could replace the timer of the next attempt, and then no cancel would reach that one.
             guard operation.guardedState == .retrying else { return }
             operation.orMakeAnnex.timer = Task.detached { [clock] in
                 guard (try? await clock.sleep(for: pause.limited)) != nil else { return }

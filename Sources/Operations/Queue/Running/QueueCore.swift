@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The scheduler of a queue under its lock, and the executor tasks. It lives as long as the queue has operations, which may be longer than its
-/// `LocalOperationQueue`.
+/// The scheduler of a queue with its lock, and the executor tasks. A core lives as long as the queue has operations,
+/// which may be longer than its `LocalOperationQueue`.
 final class QueueCore: Sendable {
-    /// The home of operations that are in no queue. It only guards them and never starts one.
+    /// The home of operations that are in no queue. Only guards them, and never starts one by itself.
     static let outside = QueueCore(name: "", limit: .max, quality: .standard, clock: ContinuousClock())
 
     let name: String
@@ -29,7 +29,7 @@ final class QueueCore: Sendable {
 
     // MARK: Executor tasks
 
-    /// Starts an executor task, if given with an operation that executes already.
+    /// Starts an executor task, which first runs an operation that already executes, if one is given.
     func launch(_ quality: Quality, first: LocalOperation? = nil) {
         let quality = quality == .inherited ? ownQuality : quality
         let executorTask = ExecutorTask(quality: quality)
@@ -47,7 +47,7 @@ final class QueueCore: Sendable {
         }
     }
 
-    /// Looks for work for an idle executor task. The executor task stays idle unless there is work or this was its last look.
+    /// Looks for work for an idle executor task. The task stays idle if it finds none, unless this look was its last.
     func look(_ executorTask: ExecutorTask, isLast: Bool) -> Look {
         let look = scheduler.withLock { scheduler -> Look in
             guard let operation = scheduler.take() else {
@@ -63,7 +63,7 @@ final class QueueCore: Sendable {
         return look
     }
 
-    /// Notes how a body ended, and decides what its executor task does next.
+    /// Notes how a body ended, and decides the next step of its executor task.
     func settle(_ operation: LocalOperation, _ end: BodyEnd, executorTask: ExecutorTask) -> NextStep {
         var effects = Effects()
         var wasAbandoned = false
@@ -91,7 +91,7 @@ final class QueueCore: Sendable {
         let isEnded = operation.guardedState.isTerminal
         defer { scheduler.recruit(&effects) }
         guard !executorTask.isSpent, operation.isQueued else { return .leave(isEnded: isEnded) }
-        // Hooks run first, on this slot. So with one slot they run in order.
+        // Hooks run first, on this slot. So with a single slot they run in order.
         guard effects.aftermaths.isEmpty, let next = scheduler.take() else {
             scheduler.idle += 1
             return .look(isEnded: isEnded)
@@ -117,14 +117,14 @@ enum Look: Sendable {
     case nothing
 }
 
-/// What an executor task does after an operation.
+/// The next step of an executor task after an operation.
 enum NextStep: Sendable {
     case run(LocalOperation, isEnded: Bool)
     /// Look for work; the executor task counts as idle.
     case look(isEnded: Bool)
     case leave(isEnded: Bool)
 
-    /// Whether the operation before it has ended.
+    /// Whether the previous operation has ended.
     var isEnded: Bool {
         switch self {
         case .run(_, let isEnded), .look(let isEnded), .leave(let isEnded): isEnded

@@ -1,4 +1,5 @@
-/// Fields that only some operations have, in an object of their own so that a plain waiting operation stays small.
+/// The extras of an operation: fields that only some operations have. A separate object keeps a plain waiting operation
+/// small.
 ///
 /// Guarded by the lock of the operation's home.
 final class Annex: @unchecked Sendable {
@@ -9,13 +10,13 @@ final class Annex: @unchecked Sendable {
     /// Runs that used no attempt.
     var snoozes: Int32 = 0
     var cancelReason = ""
-    /// Why it is dead, if not by its body's error.
+    /// Why the operation is dead, if not because of its body's error.
     var failure: (any Error)?
     var hooks: [@Sendable (LocalOperationEnding) -> Void] = []
     var waiters: [UInt64: CheckedContinuation<OperationState, any Error>] = [:]
     var streams: [UInt64: AsyncStream<LocalOperationChange>.Continuation] = [:]
     var progress: LocalOperationProgress?
-    /// The enqueued operation that it runs in a worker.
+    /// The context of the enqueued operation that a worker runs.
     var context: OperationContext?
     /// Ends the retry pause.
     var timer: Task<Void, Never>?

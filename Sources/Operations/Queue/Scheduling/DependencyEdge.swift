@@ -1,10 +1,10 @@
-/// What happens to an operation if its dependency ends as dead, cancelled or expired.
+/// The policy for an operation whose dependency ends as dead, cancelled or expired.
 public enum DependencyFailurePolicy: String, Sendable, Codable, CaseIterable {
-    /// It is cancelled as well. The default, because an operation without its input should not run.
+    /// Cancel the operation too. The default, because an operation without its input should not run.
     case cancel
-    /// It runs all the same, as Foundation's operations do.
+    /// Run the operation nevertheless, as Foundation does.
     case run
-    /// It stays blocked until the dependency is removed or the operation is cancelled.
+    /// Keep the operation blocked until the dependency is removed or the operation is cancelled.
     case hold
 }
 
@@ -31,18 +31,21 @@ struct Dependent: Sendable {
     let edge: DependencyEdge
 }
 
-/// The edges of an operation.
+/// The dependencies and dependents of an operation.
 ///
-/// Guarded by the lock of the operation's home. They do not change after the operation has ended.
+/// Guarded by the lock of the operation's home. Nothing here changes after the operation has ended.
 final class DependencyLinks: @unchecked Sendable {
-    /// The edges to its dependencies, including resolved ones.
+    /// The dependencies, including resolved ones.
     var dependencies: [DependencyEdge] = []
-    /// The operations that wait for it.
+    /// The operations that wait for this one.
     var dependents: [Dependent] = []
 
-    /// The unresolved edge to an operation. A weak reference is read only where it leads to this operation, which the caller keeps alive, or to
-    /// nothing: under the lock, any other one could become the last strong one. It leads to nothing where a held edge has outlived its dependency,
-    /// and this operation has got the same address.
+    /// Returns the unresolved dependency on an operation.
+    ///
+    /// The identities are compared first, so a weak reference is read only if it leads to the given operation, which
+    /// the caller keeps alive, or to nil. Any other reference that is read under the lock could become the last strong
+    /// one. A reference with this identity is nil if the policy `hold` kept the link after its dependency was released,
+    /// and the given operation now has its address.
     func openEdge(to dependency: LocalOperation) -> DependencyEdge? {
         let identity = ObjectIdentifier(dependency)
         return dependencies.last {
@@ -50,7 +53,7 @@ final class DependencyLinks: @unchecked Sendable {
         }
     }
 
-    /// Whether the dependent has an edge in this list; nil = the list is too long to search.
+    /// Returns whether the dependent is in this list; nil = the list is too long to search.
     func hasEdge(from dependent: LocalOperation) -> Bool? {
         dependents.count > 8 ? nil : dependents.contains { $0.operation === dependent }
     }

@@ -1,9 +1,10 @@
 /// Searches the graph of operations that wait for each other.
 ///
-/// The search alternates between both ends and stops when one end is exhausted. A graph that is built in order, forwards or backwards, has one
-/// short end at each step, so 20,000 edges cost 20,000 steps and not their square.
+/// The search alternates between both ends, and stops when one end is exhausted. A graph that is built in order,
+/// forwards or backwards, has one short end at each step. So 20,000 links cost 20,000 steps and not their square.
 struct DependencyPath {
-    /// What the dependency waits for, directly or indirectly. The value is the operation from which it was reached.
+    /// The operations that the dependency waits for, directly or indirectly. The value is the operation from which one
+    /// was reached.
     private var upstream: [ObjectIdentifier: LocalOperation?] = [:]
     private var downstream: [ObjectIdentifier: LocalOperation?] = [:]
     private var upstreamFront: [LocalOperation]
@@ -16,16 +17,16 @@ struct DependencyPath {
         downstream[ObjectIdentifier(dependent)] = .some(nil)
     }
 
-    /// Throws if `dependency` waits for `dependent`, so that an edge between them would close a cycle.
+    /// Throws if `dependency` waits for `dependent`, so that a link between them would close a cycle.
     static func refuseCycle(from dependent: LocalOperation, to dependency: LocalOperation) throws(OperationsError) {
-        // Most edges are added in order, so that one end has no neighbors.
+        // Most links are added in order, so that one end has no neighbours.
         if dependent !== dependency, dependent.isLast || dependency.isFirst { return }
         var path = DependencyPath(from: dependent, to: dependency)
         guard let meeting = dependent === dependency ? dependent : path.search() else { return }
         throw refusal("this dependency closes a cycle", path.names(over: meeting))
     }
 
-    /// Throws if an operation before a barrier of the queue waits for this one, which would be behind the barrier.
+    /// Throws if an operation before a barrier of the queue waits for this one, which would come after the barrier.
     static func refuseWaitingBehindBarrier(
         _ operation: LocalOperation,
         _ core: QueueCore,
@@ -49,7 +50,7 @@ struct DependencyPath {
         OperationsError(.refused, "\(what): \(names.joined(separator: " → ")) (each waits for the next)")
     }
 
-    /// - Returns: an operation that both ends have reached; nil if there is none.
+    /// - Returns: an operation that both ends have reached; nil = none.
     private mutating func search() -> LocalOperation? {
         while let below = downstreamFront.popLast() {
             if let meeting = expandDownstream(below) { return meeting }
@@ -62,7 +63,7 @@ struct DependencyPath {
     @discardableResult
     private mutating func expandDownstream(_ operation: LocalOperation) -> LocalOperation? {
         for next in operation.awaitedBy where downstream[ObjectIdentifier(next)] == nil {
-            // An ended operation waits for nothing, but may still be linked on both sides.
+            // An ended operation waits for nothing, but its links may still exist on both sides.
             if next.isFinished { continue }
             downstream[ObjectIdentifier(next)] = .some(operation)
             if upstream[ObjectIdentifier(next)] != nil { return next }
@@ -81,7 +82,8 @@ struct DependencyPath {
         return nil
     }
 
-    /// The names of the cycle from the dependent over the meeting point and back. A long one is cut in the middle.
+    /// Returns the names of the cycle from the dependent over the meeting point and back. A long cycle is cut in the
+    /// middle.
     private func names(over meeting: LocalOperation) -> [String] {
         var above: [LocalOperation] = []
         var current: LocalOperation? = upstream[ObjectIdentifier(meeting)].map { _ in meeting }
@@ -103,24 +105,24 @@ struct DependencyPath {
 }
 
 extension LocalOperation {
-    /// Its section in a queue; nil outside of a queue and after its end.
+    /// The operation's section in a queue; nil outside of a queue and after the end.
     fileprivate var sectionInQueue: UInt32? {
         locked { _ in isQueued && !guardedState.isTerminal ? section : nil }
     }
 
     var sequenceForPeople: UInt64 { locked { _ in sequence } }
 
-    /// Whether it is certain that no operation waits for it.
+    /// Whether certainly no operation waits for this one.
     fileprivate var isLast: Bool {
         locked { scheduler in (links?.dependents.isEmpty ?? true) && scheduler.hasOneSection }
     }
 
-    /// Whether it is certain that it waits for no operation.
+    /// Whether this operation certainly waits for no other.
     fileprivate var isFirst: Bool {
         locked { scheduler in (links?.dependencies.isEmpty ?? true) && scheduler.hasOneSection }
     }
 
-    /// The operations that it waits for: its dependencies and, behind a barrier, all that were added before.
+    /// The operations that this one waits for: its dependencies and, after a barrier, all earlier operations.
     fileprivate var waitsFor: [LocalOperation] {
         locked { scheduler in
             guard !guardedState.isTerminal else { return [] }
@@ -139,7 +141,7 @@ extension LocalOperation {
 extension Scheduler {
     fileprivate var hasOneSection: Bool { sections.lastNumber == sections.number }
 
-    /// The operations of the section before or after an operation's; empty without barriers.
+    /// Returns the operations of the section before or after that of an operation; empty without barriers.
     func neighbours(of operation: LocalOperation, after: Bool) -> [LocalOperation] {
         guard operation.isQueued, sections.lastNumber != sections.number else { return [] }
         var number = operation.section

@@ -2,29 +2,29 @@
 struct Effects: Sendable {
     /// The number of executor tasks to start.
     var launches = 0
-    /// The quality of service that they start with.
+    /// The quality of service of the executor tasks to start.
     var quality = Quality.standard
     /// An operation that an executor task of another quality took, and that needs an executor task of its own.
     var handedOver: LocalOperation?
     /// Ended operations with waiters or hooks.
     var aftermaths: [Aftermath] = []
-    /// Operations that ended without an executor task. Their bodies must be released.
+    /// Operations that ended without an executor task, whose bodies must be released.
     var discarded: [LocalOperation] = []
-    /// Operations that ended although their body still runs.
+    /// Operations that ended while their body still runs.
     var abandoned: [LocalOperation] = []
     /// An operation to retry after a pause.
     var retry: (operation: LocalOperation, pause: Duration)?
     /// Tasks to cancel: bodies that must end, and retry pauses that are no longer needed.
     var interrupted: [Task<Void, Never>] = []
-    /// Edges to operations of other queues.
+    /// Ends that affect operations of other queues.
     var foreign: [ForeignEnd] = []
-    /// Edges of ended operations, to release.
+    /// Links of ended operations to release.
     var links: [DependencyLinks] = []
     /// Callers that waited until the queue is empty.
     var idleWaiters: [CheckedContinuation<Void, any Error>] = []
 }
 
-/// An edge whose dependency has ended and whose dependent is guarded by another lock.
+/// The end of a dependency whose dependent is guarded by another lock.
 struct ForeignEnd: Sendable {
     let dependent: Dependent
     let state: OperationState

@@ -1,4 +1,4 @@
-/// A list that is linked through the operations themselves. It needs no memory of its own, and each step is O(1).
+/// A list that is linked through the operations themselves. The list uses no memory of its own, and each step is O(1).
 struct OperationList {
     private(set) unowned(unsafe) var first: LocalOperation?
     private(set) unowned(unsafe) var last: LocalOperation?
@@ -28,8 +28,9 @@ struct OperationList {
 
 /// The ready operations of one priority, in the order in which they were added to the queue.
 ///
-/// Almost all become ready in that order and go into a list. An operation that became ready late (its dependency ended, its priority changed,
-/// it is retried) and belongs before the list's end goes into a heap: O(log n) for those few.
+/// Almost all operations become ready in that order and go into a list. Some become ready late: their dependency ended,
+/// their priority changed, or they are retried. One that belongs before the list's end goes into a heap: O(log n) for
+/// those few.
 struct Lane {
     private var list = OperationList()
     private var heap: [Unmanaged<LocalOperation>] = []
@@ -126,7 +127,7 @@ struct Lanes {
         count -= 1
     }
 
-    /// The next operation to run: of the highest priority, the one that was added first.
+    /// The next operation to run: of those with the highest priority, the one that was added first.
     var first: LocalOperation? {
         guard occupied != 0 else { return nil }
         return lanes[7 - occupied.leadingZeroBitCount].first

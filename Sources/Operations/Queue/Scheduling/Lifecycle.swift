@@ -1,7 +1,7 @@
 /// The state machine of a local operation: which state may follow which.
 ///
-/// A new local operation is `blocked` or `ready`, in a queue or outside. It runs once; a retry decision makes it run again, over `retrying`.
-/// `scheduled` and `expired` belong to queues with due times and do not occur here.
+/// A new local operation is `blocked` or `ready`, in a queue or outside. Each runs once; a retry decision makes it run
+/// again after `retrying`. `scheduled` and `expired` belong to queues with due times and do not occur here.
 enum Lifecycle {
     static func allows(_ old: OperationState, _ new: OperationState) -> Bool {
         switch (old, new) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A quality of service in one byte. 0 = none: the queue's is used.
+/// A quality of service in one byte; `inherited` = the queue's.
 enum Quality: UInt8, Sendable {
     case inherited, standard, background, utility, userInitiated, userInteractive
 
@@ -26,7 +26,7 @@ enum Quality: UInt8, Sendable {
         }
     }
 
-    /// Swift's tasks have no level above `userInitiated`.
+    /// The task priority. Swift's tasks have no level above `userInitiated`.
     var taskPriority: TaskPriority {
         switch self {
         case .inherited, .standard: .medium

@@ -1,17 +1,18 @@
-/// Decides what a local queue does next: a value without tasks, clocks or locks. `QueueCore` holds it under its lock and performs its
-/// `Effects`. The scheduler may change the operations' guarded fields while that lock is held.
+/// Decides the next steps of a local queue: a value without tasks, clocks or locks.
 ///
-/// Each step is O(1), or O(log n) if an operation becomes ready out of order. The number of waiting operations does not matter.
+/// `QueueCore` holds it under its lock and performs its `Effects`. The scheduler may change the operations' guarded
+/// fields while that lock is held. Each step is O(1), or O(log n) if an operation becomes ready out of order. The
+/// number of waiting operations does not matter.
 struct Scheduler: ~Copyable, @unchecked Sendable {
     // Unchecked: the pointers between operations are only followed under the lock that guards this value.
 
-    /// How many may execute at once.
+    /// How many operations may execute at once.
     var limit: Int
     var isSuspended = false
     var sections = Sections()
     /// The number of executing operations.
     var executing = 0
-    /// Executor tasks without an operation, which are about to take one.
+    /// The number of executor tasks without an operation, which are about to take one.
     var idle = 0
     /// The number of operations that have not ended.
     var count = 0
@@ -45,14 +46,14 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         tellProgress()
     }
 
-    /// The section of an operation that is added now. A barrier needs an empty one.
+    /// Returns the section for an operation that is added now. A barrier needs an empty section.
     func sectionNumber(asBarrier: Bool) -> UInt32 {
         asBarrier && sections[sections.lastNumber].count > 0 ? sections.lastNumber + 1 : sections.lastNumber
     }
 
     // MARK: Starting
 
-    /// The number of executor tasks to start, which count as idle from now on.
+    /// Returns the number of executor tasks to start, and counts them as idle from now on.
     mutating func recruit() -> Int {
         guard !isSuspended else { return 0 }
         let wanted = min(sections.active.lanes.count, max(0, limit - executing)) - idle
@@ -91,11 +92,12 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
     mutating func end(_ operation: LocalOperation, as state: OperationState, _ effects: inout Effects) {
         leave(operation, as: state, &effects)
         guard operation.links != nil else { return advance(&effects) }
-        // A list instead of recursion: chains are long.
+        // Use a list instead of recursion: chains are long.
         var ended = [operation]
         while let next = ended.popLast() {
             guard let links = next.links else { continue }
-            // Released after the lock: it may hold the last reference to an operation, whose body may have captured anything.
+            // Release the links after the lock: they may hold the last reference to an operation, whose body may have
+            // captured anything.
             effects.links.append(links)
             next.links = nil
             for dependent in links.dependents {
@@ -112,7 +114,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         advance(&effects)
     }
 
-    /// Decides what follows the end of a body.
+    /// Decides the next state after the end of a body.
     mutating func conclude(_ operation: LocalOperation, _ end: BodyEnd, _ effects: inout Effects) {
         switch end {
         case .returned: self.end(operation, as: .finished, &effects)
@@ -131,9 +133,9 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Notes that the dependency of an edge has ended.
+    /// Notes that a dependency has ended.
     ///
-    /// - Returns: true if the dependent must be cancelled.
+    /// - Returns: whether the dependent must be cancelled.
     mutating func resolve(_ link: Dependent, by state: OperationState) -> Bool {
         let (dependent, edge) = (link.operation, link.edge)
         guard !edge.isResolved, !dependent.guardedState.isTerminal else { return false }
@@ -151,7 +153,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         return false
     }
 
-    /// Removes an edge. Its dependent may become ready.
+    /// Removes a dependency, so that its dependent may become ready.
     mutating func release(_ edge: DependencyEdge, of dependent: LocalOperation) {
         edge.isResolved = true
         dependent.pending -= 1
@@ -191,11 +193,11 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
 
     /// Cancels an operation: a waiting one ends at once, and the task of an executing one is cancelled.
     ///
-    /// - Returns: false if it had ended.
+    /// - Returns: false if the operation had already ended.
     mutating func cancel(_ operation: LocalOperation, reason: String, _ effects: inout Effects) -> Bool {
         guard !operation.guardedState.isTerminal else { return false }
         if operation.flags.contains(.cancelRequested) {
-            // The first caller may not have cancelled the task yet, and this caller relies on it as well.
+            // The first caller may not have cancelled the task yet, and this caller relies on the cancel too.
             interrupt(operation, &effects)
             return true
         }
@@ -211,13 +213,14 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
         return true
     }
 
-    /// Cancels all operations in one step, so that none starts because another one has ended.
+    /// Cancels all operations in one step, so that none starts because another one ends.
     mutating func cancelAll(reason: String, _ effects: inout Effects) {
         for operation in operations().reversed() { _ = cancel(operation, reason: reason, &effects) }
         recruit(&effects)
     }
 
-    /// Cancels the task of an executing operation. Its executor task takes no further operation: a task stays cancelled.
+    /// Cancels the task of an executing operation. The executor task takes no further operation, because a task stays
+    /// cancelled.
     func interrupt(_ operation: LocalOperation, _ effects: inout Effects) {
         guard let executorTask = operation.executorTask else { return }
         executorTask.isSpent = true
@@ -293,7 +296,7 @@ extension Scheduler {
         note(operation, .state(state))
     }
 
-    /// Notifies observers. They get changes in order, because the lock is held.
+    /// Notifies observers. Changes arrive in order, because the lock is held.
     func note(_ operation: LocalOperation, _ kind: LocalOperationChange.Kind) {
         if let annex = operation.annex {
             for stream in annex.streams.values { stream.yield(LocalOperationChange(operation: operation, kind: kind)) }

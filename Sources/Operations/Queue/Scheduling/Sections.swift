@@ -1,4 +1,5 @@
-/// The operations that were added between two barriers, or one barrier alone. A section starts when the one before it has ended.
+/// The operations that were added between two barriers, or one barrier alone. A section starts when the previous one
+/// has ended.
 struct Section {
     var lanes = Lanes()
     /// Blocked and retrying operations.
@@ -14,11 +15,11 @@ struct Section {
     }
 }
 
-/// The sections of a queue in order. Without barriers there is one.
+/// The sections of a queue in order. A queue without barriers has one.
 struct Sections {
     var active = Section()
     private var later: [Section] = []
-    /// How many of `later` are used. They are removed in bulk.
+    /// How many sections of `later` are used up. Used ones are removed in bulk.
     private var used = 0
     /// The active section's number. Numbers grow by one from section to section.
     private(set) var number: UInt32 = 0

@@ -2,11 +2,11 @@ import Foundation
 
 /// A pool of real threads for bodies that block: file and database calls, C libraries, semaphores.
 ///
-/// Such bodies must not run in Swift's cooperative pool, which has one thread per core. Threads start when there is work and end after an idle
-/// time. Work beyond the limit waits in order.
+/// Such bodies must not run in Swift's cooperative pool, which has one thread per core. Threads start when bodies wait
+/// for one, and end after an idle time. Bodies beyond the limit wait in order.
 ///
-/// A body is *stuck* if it has not ended within the grace after the cancel of its calling task. Another thread replaces that of a stuck body,
-/// so that healthy bodies can run. There are at most `limit + replacements` threads.
+/// A body is *stuck* if it has not ended within the grace after the cancel of its calling task. Another thread replaces
+/// that of a stuck body, so that healthy bodies can run. A pool has at most `limit + replacements` threads.
 public final class BlockingThreads: @unchecked Sendable {
     // Unchecked: `condition` guards all mutable state, including the fields of `BlockingWork`.
 
@@ -14,11 +14,11 @@ public final class BlockingThreads: @unchecked Sendable {
     public struct Status: Sendable, Equatable {
         /// The number of threads, including idle ones.
         public var threads: Int
-        /// Bodies that wait for a thread.
+        /// The number of bodies that wait for a thread.
         public var waiting: Int
-        /// Threads that stuck bodies hold.
+        /// The number of threads that stuck bodies hold.
         public var stuck: Int
-        /// Stuck bodies beyond this number are not replaced.
+        /// The most threads of stuck bodies that are replaced.
         public var replacements: Int
 
         package init(threads: Int, waiting: Int, stuck: Int, replacements: Int) {
@@ -40,11 +40,14 @@ public final class BlockingThreads: @unchecked Sendable {
     private var idle = 0
     private var stuck = 0
 
+    /// Makes a pool.
+    ///
     /// - Parameters:
     ///   - limit: the largest number of threads without those of stuck bodies, at least 1.
-    ///   - replacements: the largest number of threads beyond the limit, which replace those of stuck bodies; nil = `limit`.
+    ///   - replacements: the largest number of threads beyond the limit, which replace those of stuck bodies; nil =
+    ///     `limit`.
     ///   - grace: how long a body may run after a cancel before it counts as stuck.
-    ///   - idleTime: how long a thread without work is kept.
+    ///   - idleTime: how long a thread without work stays.
     public init(
         limit: Int = 64,
         replacements: Int? = nil,
@@ -61,12 +64,13 @@ public final class BlockingThreads: @unchecked Sendable {
 
     /// Runs a body on one of the threads and suspends until its end.
     ///
-    /// There, `LocalOperation.current` is that of the caller. A cancel of the calling task does not stop a body that has begun; the body has to
-    /// call `LocalOperation.current?.checkCancellation()`. A body that waits for a thread does not begin after a cancel.
+    /// `LocalOperation.current` of the body is that of the caller. A cancel of the calling task does not stop a body
+    /// that has begun: the body must call `LocalOperation.current?.checkCancellation()`. A body that waits for a thread
+    /// does not begin after a cancel.
     ///
     /// - Parameter body: the work.
-    /// - Returns: what it returns.
-    /// - Throws: what it throws; `CancellationError` if the calling task was cancelled before the body began.
+    /// - Returns: the result of the body.
+    /// - Throws: the error of the body; `CancellationError` if the calling task was cancelled before the body began.
     public func run<Output: Sendable>(_ body: @escaping @Sendable () throws -> Output) async throws -> Output {
         try await run(beginsWhenCancelled: false, body)
     }
@@ -120,7 +124,7 @@ public final class BlockingThreads: @unchecked Sendable {
         if isDropped { perform(true) }
     }
 
-    /// Wakes an idle thread for waiting work, or starts one. With the lock.
+    /// Wakes an idle thread for a waiting body, or starts a thread. The caller holds the lock.
     private func provideThread() {
         guard idle < work.count, threads < allowed else { return condition.signal() }
         threads += 1
@@ -142,7 +146,7 @@ public final class BlockingThreads: @unchecked Sendable {
         dropped?(true)
     }
 
-    /// Counts the body as stuck if it has not ended after the grace. With the lock.
+    /// Counts the body as stuck if it has not ended after the grace. The caller holds the lock.
     private func watch(_ item: BlockingWork) {
         item.timer = Task.detached { [weak self, grace] in
             try await Task.sleep(for: grace.limited)
@@ -168,7 +172,7 @@ public final class BlockingThreads: @unchecked Sendable {
         }
     }
 
-    /// The next body; nil if there was none within the idle time.
+    /// Returns the next body; nil if none came within the idle time.
     private func take() -> (BlockingWork, BlockingWork.Perform)? {
         locked {
             idle += 1
@@ -201,7 +205,7 @@ public final class BlockingThreads: @unchecked Sendable {
     }
 }
 
-/// One body in a pool. The pool's lock guards it.
+/// A body in a pool. The pool's lock guards its fields.
 private final class BlockingWork: @unchecked Sendable {
     typealias Perform = @Sendable (_ isDropped: Bool) -> Void
 
@@ -210,7 +214,7 @@ private final class BlockingWork: @unchecked Sendable {
     let beginsWhenCancelled: Bool
     var phase = Phase.new
     var isCancelled = false
-    /// Runs or drops the body, and resumes the caller; nil once the body does not wait any more.
+    /// Runs or drops the body, and resumes the caller; nil after the body has left the list of waiting ones.
     var perform: Perform?
     var timer: Task<Void, any Error>?
 
@@ -263,14 +267,14 @@ private struct WaitingWork {
 }
 
 extension ValueOperation {
-    /// Makes an operation whose body blocks. It runs on a real thread and never in the cooperative pool.
+    /// Makes an operation whose body blocks. The body runs on a real thread and never in the cooperative pool.
     ///
-    /// A cancel cannot interrupt the body, which has to call `LocalOperation.current?.checkCancellation()`. After a cancel, an operation that
-    /// waits for a thread does not begin.
+    /// A cancel cannot interrupt the body, which must call `LocalOperation.current?.checkCancellation()`. After a
+    /// cancel, an operation that waits for a thread does not begin.
     ///
     /// - Parameters:
     ///   - options: the options of the operation.
-    ///   - threads: the pool to run in. The queue's limit applies as well.
+    ///   - threads: the pool to run in. The queue's limit applies too.
     ///   - body: the work.
     /// - Returns: an operation that is in no queue yet.
     public static func blocking(

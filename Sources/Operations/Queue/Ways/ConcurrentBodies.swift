@@ -1,13 +1,14 @@
 extension ValueOperation {
-    /// Makes one operation of several closures, as `BlockOperation` does of several blocks. They run concurrently on one slot.
+    /// Makes one operation from several closures, as `BlockOperation` does with several blocks. The closures run
+    /// concurrently on one slot.
     ///
-    /// All closures run to their end, even if one throws. The operation's error is the first one in the order of the closures. A cancel reaches
-    /// all of them.
+    /// All closures run to their end, even if one throws. The operation's error is the first one in the order of the
+    /// closures. A cancel reaches all closures.
     ///
     /// - Parameters:
     ///   - bodies: the closures.
     ///   - options: the options of the operation.
-    /// - Returns: an operation whose value is their results, in their order.
+    /// - Returns: an operation whose value is the results, in the order of the closures.
     public static func concurrent<Element: Sendable>(
         _ bodies: [@Sendable () async throws -> Element],
         options: LocalOperationOptions = LocalOperationOptions()

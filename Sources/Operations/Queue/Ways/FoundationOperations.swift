@@ -1,28 +1,33 @@
 import Foundation
 
 extension ValueOperation where Output == Void {
-    /// Makes a local operation that runs an existing `Foundation.Operation` unchanged, synchronous (`main`) or asynchronous (`start`, with its
-    /// own `isExecuting` and `isFinished`).
+    /// Makes a local operation that runs an existing `Foundation.Operation` unchanged. The operation may be synchronous
+    /// (`main`), or asynchronous (`start`, with its own `isExecuting` and `isFinished`).
     ///
     /// - `start` is called on a real thread, so it may block.
-    /// - The operation ends with `isFinished`, which is read when `start` returns, and in the completion block. Foundation calls that block when
-    ///   the subclass announces the change (`didChangeValue(forKey: "isFinished")`). Without the announcement neither this nor Foundation's
-    ///   queue notices the end, and the operation ends at its time limit.
-    /// - A cancel of the local operation calls `cancel()`. If `isCancelled` is true at the end, the local operation ends as `cancelled`. An
-    ///   operation that had not started is started after its cancel, as Foundation's queue does, so that its completion block is called.
+    /// - The local operation ends with `isFinished`, which is read when `start` returns, and in the completion block.
+    ///   Foundation calls that block when the subclass announces the change (`didChangeValue(forKey: "isFinished")`).
+    ///   Without the announcement neither this nor Foundation's queue notices the end, and the operation ends at its
+    ///   time limit.
+    /// - A cancel of the local operation calls `cancel()`. If `isCancelled` is true at the end, the local operation
+    ///   ends as `cancelled`. An operation that had not started is started after its cancel, as Foundation's queue
+    ///   does, so that its completion block is called.
     /// - `queuePriority`, `qualityOfService` and `name` are copied now. Later changes have no effect.
-    /// - An existing completion block is called. Do not set one after this.
-    /// - Dependencies between Foundation's operations are not copied; add them between the local operations. An operation that is not ready at
-    ///   its start is dead. One that is not ready at its cancel is not started, so its completion block is not called.
-    /// - Only one local operation may run it: Foundation ends the process if an operation is started twice.
+    /// - An existing completion block is called. Do not set one after this call.
+    /// - Dependencies between Foundation's operations are not copied; add them between the local operations. An
+    ///   operation that is not ready at its start is dead. One that is not ready at its cancel is not started, so its
+    ///   completion block is not called.
+    /// - Only one local operation may run a Foundation operation: Foundation ends the process if an operation is
+    ///   started twice.
     ///
     /// - Parameters:
     ///   - operation: an operation that is not started and in no `OperationQueue`.
-    ///   - runTimeout: longest time, after which it is cancelled; nil = no limit. Set a limit for an asynchronous operation.
-    ///   - grace: how long it may take to finish after the limit, before it is dead and its slot is free.
+    ///   - runTimeout: the longest time, after which the operation is cancelled; nil = no limit. Set a limit for an
+    ///     asynchronous operation.
+    ///   - grace: how long the operation may take to finish after the limit, before it is dead and its slot is free.
     ///   - threads: the pool in which `start` is called.
-    /// - Throws: `OperationsError` with `.refused` if another local operation has it, or if it has started, has finished or is in an
-    ///   `OperationQueue`.
+    /// - Throws: `OperationsError` with `.refused` if another local operation has the operation, or if it has started,
+    ///   has finished or is in an `OperationQueue`.
     public convenience init(
         foundation operation: Operation,
         runTimeout: Duration? = nil,
@@ -57,14 +62,16 @@ extension ValueOperation {
 }
 
 extension LocalOperationQueue {
-    /// Adds an existing `Foundation.Operation`, which runs unchanged. See `ValueOperation.init(foundation:runTimeout:grace:on:)`.
+    /// Adds an existing `Foundation.Operation`, which runs unchanged. See
+    /// `ValueOperation.init(foundation:runTimeout:grace:on:)`.
     ///
     /// - Parameters:
     ///   - operation: an operation that is not started and in no `OperationQueue`.
-    ///   - runTimeout: longest time, after which it is cancelled; nil = no limit.
-    ///   - grace: how long it may take to finish after the limit.
+    ///   - runTimeout: the longest time, after which the operation is cancelled; nil = no limit.
+    ///   - grace: how long the operation may take to finish after the limit.
     /// - Returns: the local operation.
-    /// - Throws: `OperationsError` with `.refused` if it was added before, has started, has finished or is in an `OperationQueue`.
+    /// - Throws: `OperationsError` with `.refused` if the operation was added before, has started, has finished or is
+    ///   in an `OperationQueue`.
     @discardableResult
     public func add(
         foundation operation: Operation,
@@ -91,30 +98,35 @@ extension LocalOperationOptions {
             qualityOfService: operation.qualityOfService == .default ? nil : operation.qualityOfService,
             runTimeout: runTimeout,
             grace: grace,
-            // Other code may cancel it by Foundation's own method.
+            // Other code may cancel the operation by Foundation's own method.
             retry: LocalRetry { error, _ in error is CancellationError ? .discard : .dead }
         )
     }
 }
 
 extension OperationDefinition {
-    /// Gives an existing `Foundation.Operation` subclass a name. Each operation makes an instance from its arguments and runs it unchanged. See
+    /// Gives an existing `Foundation.Operation` subclass a name.
+    ///
+    /// Each operation makes an instance from its arguments and runs it unchanged. See
     /// `ValueOperation.init(foundation:runTimeout:grace:on:)`.
     ///
     /// ```swift
-    /// registry.register(.foundation("legacy.upload") { (path: String) in UploadOperation(path) } result: { try $0.receipt() })
+    /// registry.register(
+    ///     .foundation("legacy.upload") { (path: String) in UploadOperation(path) } result: { try $0.receipt() }
+    /// )
     /// ```
     ///
-    /// The instance gets name, priority and quality of service of the options if it has none of its own. In a worker the priority is that of
-    /// the enqueue. After a cancel or the time limit, the instance has the options' grace to finish; then the operation ends and its slot is
-    /// free. An instance that cancelled itself is discarded.
+    /// An instance takes the name, priority and quality of service of the options unless it sets its own. In a worker
+    /// the priority is that of the enqueue. After a cancel or the time limit, the instance has the options' grace to
+    /// finish; then the operation ends and its slot is free. An instance that cancelled itself ends the operation as
+    /// cancelled.
     ///
     /// - Parameters:
-    ///   - name: as for `DistributedOperation.name`.
+    ///   - name: the name, as for `DistributedOperation.name`.
     ///   - options: the options of its operations. Set a time limit for an asynchronous subclass.
     ///   - threads: the pool in which `start` is called.
-    ///   - make: makes a new instance that is not started and in no `OperationQueue`. If it is not new, the local operation is dead
-    ///     (`OperationsError` with `.refused`).
+    ///   - make: makes a new instance that is not started and in no `OperationQueue`. If the instance is not new, the
+    ///     local operation is dead (`OperationsError` with `.refused`).
     ///   - result: reads the result from the finished instance, or throws its error.
     public static func foundation<Work: Operation>(
         _ name: String,
@@ -148,7 +160,7 @@ extension OperationDefinition where Output == Void {
     /// Gives an existing `Foundation.Operation` subclass without a result a name.
     ///
     /// - Parameters:
-    ///   - name: as for `DistributedOperation.name`.
+    ///   - name: the name, as for `DistributedOperation.name`.
     ///   - options: the options of its operations. Set a time limit for an asynchronous subclass.
     ///   - threads: the pool in which `start` is called.
     ///   - make: makes a new instance that is not started and in no `OperationQueue`.
@@ -163,7 +175,7 @@ extension OperationDefinition where Output == Void {
 }
 
 extension Operation {
-    /// Takes over options that it does not set itself.
+    /// Adopts the options that the operation does not set itself.
     fileprivate func adopt(_ options: LocalOperationOptions) {
         if name == nil { name = options.name }
         if queuePriority == .normal { queuePriority = QueuePriority(options.priority) }
@@ -186,7 +198,8 @@ extension Operation.QueuePriority {
 }
 
 extension OperationPriority {
-    /// Converts Foundation's `queuePriority`. Values between two steps become the step towards normal, as in Foundation.
+    /// Converts Foundation's `queuePriority`. A value between two steps becomes the step towards normal, as in
+    /// Foundation.
     public init(foundation priority: Operation.QueuePriority) {
         self =
             switch priority.rawValue {
@@ -201,8 +214,8 @@ extension OperationPriority {
 
 /// The right to start a Foundation operation, which only one object can hold.
 ///
-/// Foundation ends the process if an operation is started that is not ready, was started before or is in an `OperationQueue`. So these
-/// conditions are checked first. Other code may still change the operation between the check and the start.
+/// Foundation ends the process if a started operation is not ready, was started before or is in an `OperationQueue`. So
+/// the claim checks these conditions first. Other code may still change the operation between the check and the start.
 private final class FoundationClaim<Work: Operation>: Sendable {
     let operation: Work
 
@@ -212,17 +225,18 @@ private final class FoundationClaim<Work: Operation>: Sendable {
             throw .refused(operation, "belongs to another local operation")
         }
         self.operation = operation
-        // Read after the claim: a claim that was held before may have run the operation until just now. `deinit` gives this one back.
+        // Read after the claim: an earlier claim may have run the operation until just now. If this throws, `deinit`
+        // releases the claim.
         if operation.hasBegun { throw .refused(operation, "was started before, or is in an OperationQueue") }
     }
 
-    // The operation is still referenced here, so its address cannot belong to another one yet.
+    // The operation is still referenced here, so another one cannot have its address yet.
     deinit { _ = claimed.withLock { $0.remove(ObjectIdentifier(operation)) } }
 
-    /// Calls `start`, unless the operation has finished, as a subclass may at its cancel.
+    /// Calls `start`, unless the operation has already finished, as a subclass may at its cancel.
     ///
-    /// - Throws: `CancellationError` if it is cancelled and not ready; `OperationsError` with `.refused` if it is not ready, or if other code
-    ///   has started it.
+    /// - Throws: `CancellationError` if the operation is cancelled and not ready; `OperationsError` with `.refused` if
+    ///   it is not ready, or if other code has started it.
     func start() throws {
         if operation.isFinished { return }
         if operation.hasBegun { throw OperationsError.refused(operation, "was started by other code") }
@@ -241,8 +255,8 @@ private final class FoundationClaim<Work: Operation>: Sendable {
 private let claimed = Guarded<Set<ObjectIdentifier>>([])
 
 extension Operation {
-    /// Whether it has started, has finished or was added to an `OperationQueue`. If Foundation is written in Swift, the last fact can only be
-    /// read by reflection.
+    /// Whether the operation has started, has finished or was added to an `OperationQueue`. If Foundation is written in
+    /// Swift, the last fact can only be read by reflection.
     fileprivate var hasBegun: Bool {
         if isExecuting || isFinished { return true }
         var mirror: Mirror? = Mirror(reflecting: self)
@@ -254,7 +268,7 @@ extension Operation {
 
 /// One run of a Foundation operation.
 ///
-/// Uses the completion block, because key-value observing of any key exists only on Darwin.
+/// The run uses the completion block, because key-value observing of any key exists only on Darwin.
 private final class FoundationRun<Work: Operation>: Sendable {
     private let claim: FoundationClaim<Work>
     private let waiter = Guarded<Waiter>(.none)

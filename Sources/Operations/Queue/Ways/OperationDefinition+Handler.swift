@@ -41,9 +41,9 @@ extension OperationDefinition {
 }
 
 extension ValueOperation {
-    /// Runs it for a worker, which gets its reports. A cancel of the calling task cancels it.
+    /// Runs the operation for a worker, which gets its reports. A cancel of the calling task cancels the operation.
     ///
-    /// - Parameter grace: how long it may take to end after a cancel; nil = wait until it ends.
+    /// - Parameter grace: how long the operation may take to end after a cancel; nil = wait until it ends.
     func run(in context: OperationContext, givingUpAfter grace: Duration?) async throws -> Output {
         locked { _ in orMakeAnnex.context = context }
         try await withTaskCancellationHandler {
@@ -57,7 +57,8 @@ extension ValueOperation {
     }
 }
 
-/// Stored arguments do not fit the operation's type. Not retryable, because another attempt would read the same arguments.
+/// Stored arguments that do not fit the operation's type. Not retryable, because another attempt would read the same
+/// arguments.
 package struct ArgumentsFailure: OperationFailing, CustomStringConvertible {
     let name: String
     let error: any Error
@@ -90,14 +91,15 @@ package struct ArgumentsFailure: OperationFailing, CustomStringConvertible {
     }
 }
 
-/// A result that cannot be written as JSON, such as a number that is none. Another attempt would return the same, so the operation is dead.
+/// A result that cannot be written as JSON, such as an infinite number. Another attempt would return the same result,
+/// so the operation is dead.
 package struct ResultFailure: OperationFailing, CustomStringConvertible {
     let name: String
     let error: any Error
 
     /// Writes a result.
     ///
-    /// - Throws: a `ResultFailure` if that throws.
+    /// - Throws: `ResultFailure` if the closure throws.
     package static func encode(of name: String, _ write: () throws -> [UInt8]) throws(ResultFailure) -> [UInt8] {
         do { return try write() } catch { throw ResultFailure(name: name, error: error) }
     }

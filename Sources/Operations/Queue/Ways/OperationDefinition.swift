@@ -7,19 +7,19 @@ import Foundation
 /// let image = try await queue.add(resize, with: "a.png").value
 /// ```
 public struct OperationDefinition<Arguments: Sendable, Output: Sendable>: Sendable {
-    /// The name of each operation made from it.
+    /// The name of each operation made from this definition.
     public let name: String
-    /// The options of its operations. Their `name` is replaced by the definition's.
+    /// The options of the operations, always with the definition's `name`.
     public var options: LocalOperationOptions
-    /// Whether it runs a `Foundation.Operation`, which may never end, and may cancel itself.
+    /// Whether the operations run a `Foundation.Operation`, which may never end, and may cancel itself.
     let isForeign: Bool
     let make: @Sendable (Arguments, LocalOperationOptions, QueueCore) -> ValueOperation<Output>
 
     /// Gives a closure a name. A name that `NameRule` does not allow is a bug and ends the program.
     ///
     /// - Parameters:
-    ///   - name: as for `DistributedOperation.name`.
-    ///   - options: the options of its operations.
+    ///   - name: the name, as for `DistributedOperation.name`.
+    ///   - options: the options of the operations.
     ///   - body: the work.
     public init(
         _ name: String,
@@ -45,17 +45,18 @@ public struct OperationDefinition<Arguments: Sendable, Output: Sendable>: Sendab
         self.make = make
     }
 
-    /// Gives a method of an object a name, as `NSInvocationOperation` does. Its result or error is the operation's `value`.
+    /// Gives a method of an object a name, as `NSInvocationOperation` does. The method's result or error is the
+    /// operation's `value`.
     ///
     /// ```swift
     /// let sync = OperationDefinition("sync.page", target: syncer, method: Syncer.fetchPage)
     /// ```
     ///
     /// - Parameters:
-    ///   - name: as for `DistributedOperation.name`.
+    ///   - name: the name, as for `DistributedOperation.name`.
     ///   - target: the object, which the definition and its operations keep alive until they have ended.
     ///   - method: the method: `Type.method`.
-    ///   - options: the options of its operations.
+    ///   - options: the options of the operations.
     public init<Target: Sendable>(
         _ name: String,
         target: Target,
@@ -65,11 +66,11 @@ public struct OperationDefinition<Arguments: Sendable, Output: Sendable>: Sendab
         self.init(name, options: options) { arguments in try await method(target)(arguments) }
     }
 
-    /// Gives a closure that blocks a name. It runs on a real thread. See `ValueOperation.blocking`.
+    /// Gives a blocking closure a name. The closure runs on a real thread. See `ValueOperation.blocking`.
     ///
     /// - Parameters:
-    ///   - name: as for `DistributedOperation.name`.
-    ///   - options: the options of its operations.
+    ///   - name: the name, as for `DistributedOperation.name`.
+    ///   - options: the options of the operations.
     ///   - threads: the pool to run in.
     ///   - body: the work.
     public static func blocking(
@@ -83,12 +84,13 @@ public struct OperationDefinition<Arguments: Sendable, Output: Sendable>: Sendab
 }
 
 extension OperationDefinition {
-    /// Gives several closures one name. They get the same arguments and run concurrently on one slot. See `ValueOperation.concurrent`.
+    /// Gives several closures one name. The closures get the same arguments and run concurrently on one slot. See
+    /// `ValueOperation.concurrent`.
     ///
     /// - Parameters:
-    ///   - name: as for `DistributedOperation.name`.
+    ///   - name: the name, as for `DistributedOperation.name`.
     ///   - bodies: the closures.
-    ///   - options: the options of its operations.
+    ///   - options: the options of the operations.
     public static func concurrent<Element: Sendable>(
         _ name: String,
         _ bodies: [@Sendable (Arguments) async throws -> Element],

@@ -1,12 +1,13 @@
 -- include: header
 
--- One numbered message per script call: "from to kind=n,… KIND+ID KIND+ID …". The kind is the letter of the state that
--- the operation went to. At most 50 transitions are spelled out; the counts are always complete.
+-- Each script call publishes at most one numbered message: "FROM TO kind=n,… KIND+ID KIND+ID …". The kind is the letter
+-- of the operation's new state. The message names at most 50 transitions; its counts are always complete.
 local event_count, event_kinds, event_text = 0, {}, {}
 local event_durable = false
 local change, subject
 
--- durable: also kept in the capped stream: all but enqueues, starts and finishes, of which the record alone tells.
+-- `durable`: the stream also stores the message of this call. Enqueues, starts and finishes are not durable: only the
+-- records show them.
 local function event(id, kind, durable)
   event_count = event_count + 1
   event_kinds[kind] = (event_kinds[kind] or 0) + 1
@@ -22,14 +23,14 @@ local function event_of(element, kind, durable)
   if durable then event_durable = true end
 end
 
--- More of them, only counted.
+-- Counts n more events without naming their operations.
 local function events_unnamed(kind, n)
   if n <= 0 then return end
   event_count = event_count + n
   event_kinds[kind] = (event_kinds[kind] or 0) + n
 end
 
--- The same for many elements.
+-- Records an event for each of many elements. Only the first 50 events of a call are named.
 local function events_of(elements, kind)
   local n = #elements
   local named = min(50 - event_count, n)
@@ -37,9 +38,10 @@ local function events_of(elements, kind)
   events_unnamed(kind, n - max(0, named))
 end
 
--- What a client or an operator has changed, and who: the last part of the message, behind " | ". It makes the message a durable one. A change
--- without a transition has a number of its own, of the kind o. `by` is one word, `detail` one line, `id` the operation that was changed, which is
--- named if it is the only one: transitions may be those of others.
+-- Adds a change by a client or an operator as the last part of the message, behind " | ". The message becomes durable.
+-- A change without a transition gets a number of its own, with the kind o. `by` is one word, `detail` one line. `id` is
+-- the changed operation. The message names it if it is the only one, because the transitions may belong to other
+-- operations.
 local function note_change(verb, by, count, detail, id)
   subject = count == 1 and id and 'o' .. id .. ' ' or ''
   change = ' | ' .. verb .. ' ' .. by .. ' ' .. format('%d', count) .. ' ' .. detail

@@ -1,6 +1,7 @@
 -- include: events
 
--- Writes what the call gathered. The last thing that every writing script does.
+-- Runs the functions in `at_end`, then writes the totals and the events of the call. Every writing script calls this
+-- last.
 local function flush()
   local i = 1
   while at_end[i] do

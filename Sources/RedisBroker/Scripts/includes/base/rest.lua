@@ -1,13 +1,13 @@
 -- in the base
--- What every script has that does not end on a fast path.
--- Redis writes a Lua number with 17 digits of a double, slowly; text is taken as it is.
+-- Shared by all scripts, unless the call ends on a fast path.
+-- Redis formats a Lua number slowly, with 17 digits. Redis takes text as it is.
 local NOW = format('%d', now)
 
--- Changes of the totals, written once at the end by flush().
+-- Changes of the totals. flush() writes them once, at the end.
 local added = {}
 local function add(field, n)
   added[field] = (added[field] or 0) + n
 end
 
--- What flush() calls first: an include that gathers puts here what writes it, once it has something.
+-- Functions that flush() calls first. An include that gathers changes adds its writer here with the first change.
 local at_end = {}

@@ -1,26 +1,28 @@
 -- in the base
--- What every script begins with, also one that ends on a short way. KEYS[1] is always the queue's key "{namespace/queue}:meta"; all
--- other keys of the queue share its hash tag and are built here from the same prefix, so a script touches one slot.
+-- Every script begins with this file, even if it ends on a fast path. KEYS[1] is always the queue's key
+-- "{namespace/queue}:meta". All other keys of the queue share its hash tag and are made here from the same prefix, so a
+-- script touches one slot.
 local call = redis.call
--- For PUBLISH: a message is a hint, so a user who may not send it has done the rest all the same.
+-- For PUBLISH: a message is only a hint, so the call succeeds even if the Redis user may not publish.
 local pcall = redis.pcall
 local META = KEYS[1]
 local PREFIX = string.sub(META, 1, -5)
 local TOTALS = PREFIX .. 'totals'
--- What the queue's channels begin with. Redis has one set of channels for all its databases, and a script cannot ask which database it
--- works in: the caller says it with KEYS[2], which is no key of the queue. Without it, that is database 0.
+-- The prefix of the queue's channels. Redis shares channels between all its databases, and a script cannot ask for its
+-- database. The caller passes the prefix as KEYS[2], which is not a key of the queue. Without KEYS[2] the database is
+-- 0.
 local CHANNELS = KEYS[2] or PREFIX .. 'db0:'
 local sub, byte, format, floor, min, max = string.sub, string.byte, string.format, math.floor, math.min, math.max
 local char, find, concat = string.char, string.find, table.concat
 -- include: clock
 
 local ZERO9 = '000000000'
--- What stands in the record of an operation that never ran, between its state and when it was enqueued.
+-- The fields between the state and the enqueue time, in the record of an operation that never ran.
 local NEVER_RAN = '000000000000000000000000000000000'
 local DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
 
--- Milliseconds as nine digits of base 36, the form of every time in a header or record. Every script does it, so it goes without a
--- loop and without a table: a table costs more than the nine steps.
+-- Converts milliseconds to nine digits of base 36, the form of every time in a header or record. Every script does
+-- this, so the code has no loop and no table: a table costs more than the nine steps.
 local function time36(ms)
   local i = ms % 36
   ms = (ms - i) / 36

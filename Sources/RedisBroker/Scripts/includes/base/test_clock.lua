@@ -1,2 +1,2 @@
--- Takes the place of clock.lua in tests: the queue's time is what the test wrote.
+-- Replaces clock.lua in tests. The test writes the queue's time, in ms, to a key.
 local now = tonumber(call('GET', PREFIX .. 'clock') or '1700000000000')

@@ -4,12 +4,12 @@ local function wake()
   if call('LLEN', PREFIX .. 'wake') == 0 then call('RPUSH', PREFIX .. 'wake', '1') end
 end
 
--- The same for what is ready: while as many run as may, it wakes no worker (see room.lua).
+-- Wakes a worker for ready operations, unless the queue is marked as full (see room.lua).
 local function wake_for_ready()
   if call('EXISTS', PREFIX .. 'wake', PREFIX .. 'full') == 0 then call('RPUSH', PREFIX .. 'wake', '1') end
 end
 
--- Something is due at `due`: wakes a worker if the timer owner does not know of an instant that early.
+-- Wakes a worker if `due`, in ms, is earlier than the instant that the timer owner knows, or if it knows none.
 local function announce_due(due)
   local known = tonumber(call('HGET', META, 'next') or 0)
   if known == 0 or due < known then wake() end

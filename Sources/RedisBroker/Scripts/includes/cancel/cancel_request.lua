@@ -1,7 +1,8 @@
--- Cancel requests of what runs, and who asked. A request is stored first, because the worker reads it there: the message only says when to look.
+-- Cancel requests for running operations, and who made them. A request is stored before its message is sent, because
+-- the worker reads it there: the message only says when to look.
 -- include: keys
 
--- The first request is the one that is remembered. `trace`: "instant by reason".
+-- Stores a request; the first one for a fence stays. `trace`: "instant by reason".
 local function request_cancel(worker, fence, trace)
   if call('HSETNX', PREFIX .. 'cancelling:' .. worker, fence, trace) == 1 then
     pcall('PUBLISH', CHANNELS .. 'control:' .. worker, 'cancel ' .. fence)
@@ -16,7 +17,7 @@ local function is_cancelled(fence, request)
   return tonumber(fence) <= cancelled_fence
 end
 
--- Who cancelled it, for people; nil = its queue was cancelled. The first one stays.
+-- Stores who cancelled an operation, for people; the first entry stays. `trace` nil = its queue was cancelled.
 local function note_cancel(id, trace)
   local key = extras_key(id)
   if call('HEXISTS', key, 'cancelAt') == 1 then return end

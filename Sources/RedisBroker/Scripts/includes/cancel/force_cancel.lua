@@ -1,5 +1,6 @@
--- A forced cancel: what runs leaves its worker and ends at once, whether or not the worker answers. Its fence is void, so nothing that its body
--- still writes is stored. The request stays under the old fence, behind a '!' and the id, until the worker reports that the body has stopped.
+-- A forced cancel: a running operation leaves its worker and ends at once, whether or not the worker answers. The fence
+-- is void, so nothing that the body still writes is stored. The request stays under the old fence, behind a '!' and the
+-- id, until the worker reports that the body has stopped.
 -- include: leave_inflight
 -- include: finish_cancelled
 -- include: cancel_request
@@ -11,7 +12,7 @@ local function note_forced(worker, fence, id, trace)
   pcall('PUBLISH', CHANNELS .. 'control:' .. worker, 'cancel ' .. fence)
 end
 
--- `fence`, text; `trace`: "instant by reason". Returns whether the worker held it.
+-- `fence` is text; `trace` is "instant by reason". Returns whether the worker held the operation.
 local function force_cancel(worker, fence, id, trace)
   local element, request = leave_forced(worker, fence, id)
   if not element then return false end

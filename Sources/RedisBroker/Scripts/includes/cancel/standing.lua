@@ -1,10 +1,11 @@
--- Standing cancels: until its time, what matches one of them is cancelled after its claim, before its body begins. Workers compare.
--- The hash `standing` has id → "end instant by query", a line feed and the reason, and `caught:ID` → how many it has caught. META 'standing' is "revision end": the
--- number of the last change, and when the last of them ends. Without this field there are none.
+-- Standing cancels. Until its end, a standing cancel cancels each matching operation after its claim, before the body
+-- begins. Workers compare. The hash `standing` has id → "end instant by query", a line feed and the reason, and
+-- `caught:ID` → how many operations it has cancelled. META 'standing' is "revision end": the number of the last change,
+-- and the end of the last standing cancel. Without this field none is alive.
 local STANDING = PREFIX .. 'standing'
 local STANDING_ENTRY = '^(%d+) (%d+) (%S*) ([^\n]*)\n(.*)$'
 
--- The revision that a claim answers; 0 = no standing cancel is alive. `stored`: META 'standing'.
+-- The revision that a claim returns; 0 = no standing cancel is alive. `stored`: META 'standing'.
 local function standing_revision(stored)
   if not stored then return 0 end
   local revision, ends = string.match(stored, '^(%d+) (%d+)$')

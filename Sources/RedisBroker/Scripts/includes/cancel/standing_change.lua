@@ -1,6 +1,6 @@
 -- include: standing_list
 
--- Writes the list anew, so that what has ended goes with it; each change has a new revision. Returns that.
+-- Rewrites the list, without standing cancels that have ended. Returns the revision, a new one for each change.
 local function write_standing(list)
   local revision = call('HINCRBY', META, 'standingRevision', '1')
   call('DEL', STANDING)

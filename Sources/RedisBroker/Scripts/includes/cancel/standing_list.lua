@@ -1,6 +1,7 @@
 -- include: standing
 
--- The living ones, in the order of their ids: each has id, ends, at, by, query, reason, caught. At most as many as may be set, and those that ended lately.
+-- Returns the standing cancels that are alive, by id. Each has id, ends, at, by, query, reason, caught. The hash is
+-- small: at most as many as may be set, and those that ended lately.
 local function standing_cancels()
   local all, list, caught = call('HGETALL', STANDING), {}, {}
   for i = 1, #all, 2 do

@@ -1,11 +1,12 @@
--- Drops what may not start any more from the elements that a claim has popped.
+-- Filters the elements that a claim has popped: drops operations that may no longer start.
 -- include: finish
 -- include: leave_waiting
 -- include: promote
 -- include: limit_keys
 -- include: linked_header
 
--- A cancel that came before the operation: ends it. `head` makes or returns its record's head.
+-- Ends an operation whose cancel arrived before it. `head` creates or returns the head of its record. Returns whether
+-- such a cancel was stored.
 local function obey_intent(id, head)
   local intent = call('HGET', PREFIX .. 'intents', id)
   if not intent then return false end
@@ -18,9 +19,9 @@ local function obey_intent(id, head)
   return true
 end
 
--- A reference counts only while its record is ready and has the same header: what changes one changes the other. Only that it is linked may have
--- come later.
--- Returns the record to hand out, or nil. Every new string costs time for each of its bytes, so nothing is cut out of it here.
+-- Returns the record to hand out, or nil. A reference counts only while its record is ready and has the same header;
+-- only the mark as linked may have come later. Every new string costs time for each of its bytes, so nothing is cut out
+-- of the record here.
 local function admit_tracked(element, record, intents)
   if not record or not is_ready(record) or (find(record, element, 1, true) ~= 1 and not is_linked_since(record, element)) then
     local is_missing = not record and has_limit_key(element) and limits_of_keys().leave_missing(id_of(element))
@@ -53,7 +54,7 @@ local function admit_untracked(element, intents)
   return element
 end
 
--- The keys of the records that are referred to, in order, and the records, in one read.
+-- Reads the referenced records in one command. Returns their keys and the records, in order.
 local function records_of(elements)
   local keys = {}
   for i = 1, #elements do
@@ -63,8 +64,9 @@ local function records_of(elements)
   return keys, #keys > 0 and call('MGET', unpack(keys))
 end
 
--- Adds those that may start to `taken`: the element to hand out, and for a tracked one, whose element is its record, the
--- reference and the record's key. Returns the bytes of headers and envelopes of all: what is dropped was read, too.
+-- Adds the elements that may start to `taken`. The element of a tracked operation is its record; `taken` then also gets
+-- the reference and the record's key. Returns the bytes of all headers and envelopes that were read, also of dropped
+-- elements.
 local function admit(elements, taken, intents)
   local keys, records = records_of(elements)
   local read, bytes = 0, 0

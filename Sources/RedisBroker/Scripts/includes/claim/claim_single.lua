@@ -1,6 +1,6 @@
 -- in the base
--- The shortest way of an idle worker's claim in a queue where nothing waits but one ordinary operation of the middle lane: it decides by
--- reading alone, then does what the rest of the script would do. Everything else goes on to the rest.
+-- The fast path of an idle worker's claim, in a queue where only one ordinary operation of the middle lane waits. The
+-- script decides by reading alone, then does the same as its rest. All other claims go on to the rest.
 local worker, middle = ARGV[1], PREFIX .. 'lane:2'
 local inflight = PREFIX .. 'inflight:' .. worker
 if ARGV[5] == '1' and find(ARGV[3], '^[1-9]') and not find(ARGV[4], ' ', 1, true) and call('LLEN', middle) == 1
@@ -17,10 +17,10 @@ if ARGV[5] == '1' and find(ARGV[3], '^[1-9]') and not find(ARGV[4], ' ', 1, true
   if is_reference then answer = call('MGET', key)[1] end
   if lease and tonumber(lease) >= now and tonumber(about[1] or 0) <= tonumber(ARGV[2]) and about[2]
     and tonumber(m[1] or 0) >= tonumber(ARGV[4]) and not (m[2] or m[3] or m[4] or m[5] or m[6] or m[7])
-    -- Whatever has other flags goes the whole way.
+    -- Operations with other flags go on to the rest.
     and answer and flags <= 49 and sub(element, 19, 27) == ZERO9
     and (not is_reference or byte(answer, 65) == 114 and find(answer, element, 1, true) == 1) then
-    -- A removing command first: operations must be handed out when Redis is full.
+    -- A removing command first: claims must work when Redis is full.
     call('LPOP', middle)
     local fence = call('HINCRBY', META, 'fence', '1')
     if is_reference then call('SETRANGE', key, '64', 'x' .. ZERO9 .. NOW36 .. format('%011x', fence) .. about[2]) end

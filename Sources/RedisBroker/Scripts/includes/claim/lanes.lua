@@ -1,6 +1,6 @@
--- Which lane a claim takes from. Priority decides; but every fifth hand-out of a queue goes to the lane of highest effective
--- priority: its rank, and one more for each 30 s that its head has waited. So neither an old backlog holds up what is urgent,
--- nor does a stream of urgent ones starve the rest.
+-- Chooses the lane of a claim. Priority decides, but every fifth claimed operation of a queue comes from the lane of
+-- highest effective priority: the number of the lane, plus one for each 30 s that its head has waited. An old backlog
+-- cannot block urgent operations, and a stream of urgent operations cannot starve the rest.
 -- include: limits
 -- include: admit
 -- include: limit_keys
@@ -12,7 +12,7 @@ local function highest(heads)
   end
 end
 
--- Between equals the lane whose head waits longer, then the higher one.
+-- A tie goes to the lane whose head has waited longer, then to the higher lane.
 local function most_aged(heads)
   local best, best_value, best_ready
   for lane = 4, 0, -1 do
@@ -28,9 +28,9 @@ local function most_aged(heads)
   return best
 end
 
--- Takes up to `capacity` elements from the lanes, and no more once 256 KiB were read or TRACKED_BATCH of them are tracked: the
--- server does nothing else meanwhile. What is popped must be handed out, so at most `step` are popped at once. `plain`: only the middle
--- lane may have something. Also returns whether a lane still has something.
+-- Takes up to `capacity` elements from the lanes. Stops once 256 KiB were read or TRACKED_BATCH elements are tracked,
+-- because the server does nothing else meanwhile. A popped element must be handed out, so at most `step` are popped at
+-- once. `plain`: only the middle lane can have elements. Also returns whether a lane still has one.
 local function collect(capacity, fence, intents, step, plain)
   local taken, heads, bytes = { references = {}, keys = {}, tracked = 0 }, {}, 0
   local budget = min(2 * capacity + 100, 600)
@@ -49,7 +49,7 @@ local function collect(capacity, fence, intents, step, plain)
       wanted, budget = wanted - #elements, budget - #elements
       bytes = bytes + admit(elements, taken, intents)
     end
-    -- What was taken may have made way for others of its limit key, in any lane.
+    -- The taken operations may have made way for others of their limit keys, in any lane.
     for other = limit_keys and 0 or lane, limit_keys and 4 or lane do heads[other] = call('LINDEX', PREFIX .. 'lane:' .. other, '0') end
   end
   return taken, highest(heads) ~= nil

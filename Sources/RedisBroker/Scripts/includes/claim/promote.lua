@@ -1,11 +1,12 @@
--- Moves what is due to the tails of the lanes, and ends what was not started in time; all bounded.
+-- Moves due operations to the tails of their lanes, and ends operations that did not start in time. Each call is
+-- bounded.
 -- include: limits
 -- include: expire
 -- include: enter_queue
 -- include: leave_waiting
 -- include: limit_keys
 
--- The first instant of each place is read once and forgotten where the place changes.
+-- The first instant of each place is read once. A change of the place clears it.
 local firsts = {}
 local function nothing_waits() firsts = { scheduled = false, retrying = false, expiring = false } end
 
@@ -14,10 +15,11 @@ local function first_of(place)
   return firsts[place]
 end
 
--- At most PROMOTE_LIMIT in all while one place has that many; the next claim goes on. No place waits for another one. What few
--- claims need is made here, and not with each run of the script.
+-- Promotes due operations. Each place gets PROMOTE_LIMIT less what the places before it took, but at least
+-- PROMOTE_LEAST, so no place waits for another. The next claim goes on. Few claims need the inner functions, so Lua
+-- makes them here and not with each run of the script.
 local function promote()
-  -- The ids that are due, at most `limit`, taken out.
+  -- Takes the due ids out of a place, at most `limit`.
   local function take_due(place, limit)
     local first = first_of(place)
     if not first or first > now then return {} end
@@ -45,7 +47,7 @@ local function promote()
   expire_those_due(max(PROMOTE_LEAST, PROMOTE_LIMIT - promoted))
 end
 
--- The instant of the next thing to promote, or nil.
+-- Returns the instant of the next promotion or expiry, or nil.
 local function next_due()
   local earliest
   for _, place in ipairs({ 'scheduled', 'retrying', 'expiring' }) do

@@ -1,4 +1,4 @@
--- The claim, as claim.lua and complete.lua share it.
+-- The claim that claim.lua and complete.lua share.
 -- include: limits
 -- include: promote
 -- include: lanes
@@ -9,7 +9,7 @@
 -- include: standing
 -- include: limit_keys
 
--- Reads what decides whether this worker may claim. Returns a refusal or nil, and the queue's settings.
+-- Decides whether this worker may claim. Returns a refusal or nil, and the queue's settings.
 local function refusal(worker, epoch)
   local m = call('HMGET', META, 'paused', 'pausedUntil', 'leaseFloor', 'intents', 'timerOwner', 'next', 'fence', 'largest',
     'standing', 'limits', 'bucket')
@@ -26,21 +26,22 @@ local function refusal(worker, epoch)
   return nil, m
 end
 
--- Whether only the middle lane may have something and nothing waits for an instant, as in most queues: one command tells, where
--- looking into each place takes seven.
+-- Whether at most the middle lane has elements and no operation waits for an instant, as in most queues. One command
+-- checks this; a look into each place takes seven.
 local function is_plain()
   return call('EXISTS', PREFIX .. 'lane:0', PREFIX .. 'lane:1', PREFIX .. 'lane:3', PREFIX .. 'lane:4',
     PREFIX .. 'scheduled', PREFIX .. 'retrying', PREFIX .. 'expiring') == 0
 end
 
--- How many are popped at once: the fewer the larger the largest element that came, or came back, since the queue was last empty, so that no
--- reply grows far beyond REPLY_BYTES.
+-- Returns how many elements are popped at once. A larger element since the queue was last empty makes the number
+-- smaller, so that no reply grows far beyond REPLY_BYTES.
 local function claim_step(largest)
   return max(1, floor(REPLY_BYTES / max(USUAL_BYTES, tonumber(largest or 0))))
 end
 
--- One worker of a queue, its timer owner, gets the exact next instant, the others one second more. An owner without a free slot hands over. A worker
--- that takes nothing leaves the timer to its current owner, and gets no instant.
+-- Returns milliseconds until the next instant, −1 = none. One worker of a queue, the timer owner, gets the exact
+-- instant; the others get one second more. An owner without a free slot gives up the timer. A waiting worker that took
+-- nothing (`passes_by`) leaves the timer to its current owner, and gets no instant.
 local function milliseconds_to_next(worker, is_free, m, passes_by, start_at)
   local due = next_due()
   if start_at then due = min(due or start_at, start_at) end
@@ -63,21 +64,23 @@ local function milliseconds_to_next(worker, is_free, m, passes_by, start_at)
   return max(0, due - now) + 1000
 end
 
--- The highest fence, and the names behind it: where there are none, it is a number.
+-- Parses the highest fence and the names behind it. An argument without names is a number and needs no parsing.
 local function read_names(text)
   local names = {}
   for name in string.gmatch(text, ' (%S+)') do names[#names + 1] = name end
   return tonumber(string.match(text, '^%d+')), names
 end
 
--- What a claim of so many may take: how many of them, how many may run (nil = any number), and the rate, if there is one.
+-- Returns how many operations a claim with this capacity may take, how many more may run (nil = any number), and the
+-- rate, if one is set.
 local function allowed(capacity, m)
   if not m[10] then return capacity end
   local places, rate = places_of(m[10]), rate_of(m[10], m[11])
   return min(capacity, places or capacity, rate and rate.starts() or capacity), places, rate
 end
 
--- So many were taken. Returns whether a limit lets no more start, and when one may that the rate holds back.
+-- Counts n taken operations. Returns whether a limit lets no more start, and the instant of the next start if the rate
+-- holds operations back.
 local function note_taken(n, places, rate, more)
   if rate and n > 0 then use_starts(rate, n) end
   if places and places <= n then
@@ -88,15 +91,17 @@ local function note_taken(n, places, rate, more)
     mark_open()
     return false
   end
-  -- What comes while nothing waits has to wake a worker, or none would wait for that instant.
+  -- If nothing waits, the queue stays open: the next operation has to wake a worker, or no worker would wait for the
+  -- next start.
   if more then mark_full() else mark_open() end
   return true, more and rate.next_start()
 end
 
--- Reply: status (limited = a limit lets no more start now), first fence − 1, milliseconds until the next due (−1 none), 1 if more is ready + 2 if more are unhandled + 4 for each revision of the
--- standing cancels, elements… (of a tracked one
--- its record as it was before). `given`: the highest fence that the worker was ever given, and names that it knows. `for_idle`: sent with a wait for the
--- wake-up token, which ends now and then although there is none.
+-- Claims for a worker. Reply: status (limited = a limit lets no more start now), first fence − 1, milliseconds until
+-- the next due operation (−1 = none), 1 if more is ready + 2 if more are unhandled + 4 times the revision of the
+-- standing cancels, elements… (of a tracked operation its record as it was before).
+-- `given`: the highest fence that the worker ever got, and the names that it handles. `for_idle`: the claim comes with
+-- a wait for the wake-up token, which sometimes ends without a token.
 local function take(worker, epoch, capacity, given, for_idle)
   local refused, m = refusal(worker, epoch)
   if refused then

@@ -1,14 +1,18 @@
--- The answers of numbered calls, so that a repeat is answered as the first was. One hash for each producer: floor, the lowest number that
--- the producer had not seen answered; last, number and answer of the latest call that was its own floor, as all are of who sends one after
--- the other; number → answer of the others; until, when the hash expires. Commands cost more than memory: answers below the floor go
--- sixteen at once, and the expiry is put off once a minute.
+-- Stores the answers of numbered calls, so that a repeat gets the answer of the first call. Each producer has a hash:
+--   floor   the lowest call number whose answer the producer had not seen
+--   last    number and answer of the latest call that was its own floor, as all calls are if a producer makes one at a
+--           time
+--   NUMBER  the answer of any other call
+--   until   when the hash expires
+-- Commands cost more than memory: answers below the floor are deleted sixteen at a time, and the expiry is renewed at
+-- most once a minute.
 -- include: limits
 local calls, last_floor, known_until
 
--- Larger numbers a double does not tell apart: a loop over them would never end.
+-- A double cannot represent every integer above 2^53, and a loop over such numbers would never end.
 local function is_call(text) return #text <= 15 and find(text, '^[1-9]%d*$') end
 
--- What this call is answered without doing it again, or nil: it was answered before, or it is refused.
+-- Returns the stored answer of a repeat, or the error that refuses the call; nil = the call is new.
 local function reply_of_before(producer, number, lowest)
   if producer == '' then return nil end
   if not is_call(number) or not is_call(lowest) or tonumber(lowest) > tonumber(number) then
@@ -19,7 +23,7 @@ local function reply_of_before(producer, number, lowest)
   if known[1] then return known[1] end
   local mark = number .. ' '
   if known[4] and find(known[4], mark, 1, true) == 1 then return string.match(known[4], ' (.*)$') end
-  -- Its answer was received long ago: this is an old packet, not a repeat.
+  -- The producer received this answer long ago, so the call is an old packet and not a repeat.
   if known[2] and tonumber(number) < tonumber(known[2]) then
     return redis.error_reply('ERR sluice: call ' .. number .. ' was answered before')
   end

@@ -1,8 +1,8 @@
 -- in the base
 -- include: limits
--- The shortest way of the commonest call: one operation that is ready at once, never expires and has a usual size, of a producer whose
--- call before this one was its own floor, too. It does what the rest of the script would do; a test compares what both leave.
--- Everything else, and whatever is not valid, goes on to the rest.
+-- The fast path of the commonest call. The call has one operation, which is ready at once, never expires and has a
+-- usual size. Both the call and the one before it are their own floors. The result is the same as that of the rest of
+-- the script; a test compares both. All other calls, also invalid ones, go on to the rest.
 local front, operation, number = ARGV[4], ARGV[6], ARGV[2]
 if #ARGV == 6 and ARGV[5] == '1' and number == ARGV[3] and #number <= 15 and #operation + 38 <= USUAL_BYTES
   and sub(front, 4) == '000001000000000000000000' then
@@ -10,7 +10,7 @@ if #ARGV == 6 and ARGV[5] == '1' and number == ARGV[3] and #number <= 15 and #op
   local known = call('HMGET', calls, 'floor', 'until', 'last', number)
   local version, flags, lane = byte(front, 1, 3)
   local _, id_end = find(operation, '^[0-7][0-9A-HJKMNP-TV-Z]+')
-  -- With three fields and no more there is nothing to forget.
+  -- With only three fields no answer has to be deleted.
   if id_end == 26 and version == 49 and (flags == 48 or flags == 49) and lane >= 48 and lane <= 52
     and known[1] and number == format('%d', known[1] + 1) and known[3] and not known[4]
     and tonumber(known[2] or 0) >= now + CALLS_KEPT_MS

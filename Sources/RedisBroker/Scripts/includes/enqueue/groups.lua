@@ -1,10 +1,11 @@
--- What a producer sends: operations in groups that share the front of their header, its first 27 characters, so that these are sent and
--- checked once. Any client may call the script, so all is checked before anything is written.
+-- A producer sends operations in header batches. The operations of such a batch share the front of their header, its
+-- first 27 characters, which is sent and checked once. Any client may call the script, so all is checked before the
+-- first write.
 -- include: front
 -- include: limits
 
--- The groups from ARGV[at] on, how many operations they have, and the bytes of the largest; or nil and what is wrong. `flags`: see has_valid_form.
--- Before each linked operation stand its links.
+-- Returns the header batches from ARGV[at] on, how many operations they have, and the bytes of the largest; or nil and
+-- the error. `flags`: see has_valid_form(). The links of a linked operation stand before it.
 local function read_groups(at, flags)
   local groups, n, largest, sent = {}, 0, 0, ARGV
   while at <= #ARGV do

@@ -1,11 +1,11 @@
--- What links an operation to others, as a producer sends it: lines "NAME VALUE". Any client may call the script, so all is checked.
+-- Parses the links of an operation, lines "NAME VALUE". Any client may call the script, so every line is checked.
 -- include: header
 -- include: needs
 local POLICIES = { join = true, skip = true, replace = true, enqueue = true, debounce = true, keepLatest = true }
 local UNIQUE_KEY_BYTES = 128
 local LIMIT_KEY_BYTES = 128
 local FAILURE_POLICIES = { cancel = true, run = true, hold = true, member = true, success = true, death = true }
--- Dependencies of an operation, and bytes of its links.
+-- Most dependencies of an operation in one call, and most bytes of its links.
 local NEEDS = 500
 local LINKS_BYTES = 98304
 
@@ -24,8 +24,8 @@ local function is_name(name)
   return #(id or name) == 26 and (queue and is_queue_name(queue) or not find(name, '%W'))
 end
 
--- A line for each dependency, at most NEEDS: "after ID POLICY", or "after QUEUE/ID POLICY STATE SEQUENCE" with what `link` has answered. Returns whether the
--- value is one.
+-- Parses one of at most NEEDS dependencies: "after ID POLICY", or "after QUEUE/ID POLICY STATE SEQUENCE" with the
+-- answer of `link`. Returns whether the value is valid.
 local function add_after(links, value)
   local name, policy, rest = string.match(value, '^(%S+) (%a+)(.*)$')
   if not name or not is_name(name) or not FAILURE_POLICIES[policy] then return false end
@@ -39,7 +39,8 @@ local function add_after(links, value)
   return true
 end
 
--- A group of this queue, or a queue with a group that knows of the operation already.
+-- Parses a group of this queue (member), or a queue with a group that already knows of the operation (tell). Returns
+-- whether the value is valid.
 local function add_to(links, name, value)
   local GROUPS = 8
   local list = links[name] or {}
@@ -75,7 +76,7 @@ local function links_of(text)
   return links
 end
 
--- How many of these dependencies are members of a group.
+-- Counts the dependencies that are members of a group.
 local function members_of(after)
   local n = 0
   for i = 2, after and #after or 0, 2 do
@@ -84,7 +85,7 @@ local function members_of(after)
   return n
 end
 
--- By the numbers of their arguments; or nil and what is wrong.
+-- Returns all links by the number of their argument; or nil and the error.
 local function read_links(groups)
   local all = {}
   for _, group in ipairs(groups) do

@@ -1,8 +1,9 @@
--- Figures over time: what workers have counted, in the minute, the hour and the day in which they say so.
+-- Statistics over time: each report of a worker's counts is added to the current minute, hour and day.
 --   figures:m:H  hash of an hour: minute 0 to 59 → counts of the queue
 --   figures:h:H, figures:d:D  hash of an hour, of a day: operation name → counts; '*' = all other names
--- Counts are a table of numbers without zeros (cmsgpack): enqueued, started, finished, failed, retried, cancelled, microseconds of waiting and
--- of running, then the numbers of both by ranges of time. Few of these are there, so it is small.
+-- Counts are a table of numbers without zeros (cmsgpack): enqueued, started, finished, failed, retried, cancelled,
+-- microseconds of waiting and of running, then the histograms of both by duration. Few of these numbers are above zero,
+-- so the table is small.
 local FIGURE_NAMES = 75
 local MINUTES_KEPT_S, HOURS_KEPT_S, DAYS_KEPT_S = 93600, 176400, 2678400
 
@@ -10,7 +11,7 @@ local function add_counts(sum, counts)
   for i, n in pairs(counts) do sum[i] = (sum[i] or 0) + n end
 end
 
--- What comes when there are enough names counts with all others.
+-- Adds counts to a name. Once a hash has FIGURE_NAMES names, all further names count together.
 local function add_figures(key, field, counts, seconds)
   local stored = call('HGET', key, field)
   if not stored then
@@ -24,7 +25,7 @@ local function add_figures(key, field, counts, seconds)
   call('HSET', key, field, cmsgpack.pack(sum))
 end
 
--- Counts of the queue, in the minute of now.
+-- Adds counts of the queue to the current minute.
 local function add_minute(counts)
   if not next(counts) then return end
   local minute = floor(now / 60000)
@@ -32,8 +33,8 @@ local function add_minute(counts)
   add_figures(key, format('%d', minute % 60), counts, MINUTES_KEPT_S)
 end
 
--- Reads deltas from ARGV[first] on, each a number, how many names, then name, counts, …. One whose number is not above that of the last which
--- was taken was sent before. Returns the counts of all names together.
+-- Reads deltas from ARGV[first] on. Each is a number, how many names, then name, counts, …. A delta is a repeat if its
+-- number is not above the last one that was taken. Returns the sum over all names.
 local function take_figures(about, first)
   local sum = {}
   if not ARGV[first] then return sum end
@@ -56,7 +57,8 @@ local function take_figures(about, first)
   return sum
 end
 
--- Adds to the counts what has come in since a beat last did: the sequence without those of its numbers that came from elsewhere.
+-- Adds the operations that were enqueued since a heartbeat last did so. The sequence counts them, except for the
+-- numbers that came from elsewhere.
 local function add_enqueued(sum, sequence, counted)
   local enqueued = tonumber(sequence or 0) - tonumber(call('HGET', TOTALS, 'notEnqueued') or 0)
   local more = enqueued - tonumber(counted or 0)

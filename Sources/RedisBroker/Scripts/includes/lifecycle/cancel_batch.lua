@@ -1,8 +1,8 @@
--- All that waits in a queue ends as cancelled, in constant time: its lanes and sets are renamed, and make a batch that sweeps clear away (see
--- clear_batch.lua). `state_of` knows what is in it by its sequence.
+-- Cancels all waiting operations of a queue in constant time. The lanes and sets are renamed and become a batch, which
+-- sweeps clear away (see clear_batch.lua). `state_of` recognizes the operations of a batch by their sequence.
 -- include: events
 
--- Returns how many there were.
+-- Returns how many operations waited.
 local function cancel_waiting(sequence, trace)
   local batch = PREFIX .. 'batch:' .. format('%d', call('HINCRBY', META, 'batch', 1)) .. ':'
   local number, waiting = string.match(batch, '(%d+):$'), 0

@@ -1,4 +1,4 @@
--- What waits is cancelled: it ends at once.
+-- Cancels waiting operations, which end at once.
 -- include: end_operation
 -- include: leave_waiting
 -- include: needs
@@ -13,7 +13,7 @@ local function cancel_waiting_one(id, head, by, reason)
   finish_waiting(id, head, 'c')
 end
 
--- Because of how something ended that it needs.
+-- Cancels a dependent because of the end of its dependency.
 local function cancel_dependent(id, head, dependency, state)
   cancel_waiting_one(id, head, 'dependency', 'needs ' .. dependency .. ', which ' .. END_NAMES[state])
 end

@@ -1,18 +1,18 @@
--- What an operation waits for changes before it starts.
+-- Changes the dependencies of an operation that has not started.
 -- include: add_needs
 -- include: leave_waiting
 -- include: leave_blocked
 -- include: set_linked
 -- include: group_rules
 
--- Those of these pairs (name, policy) that it does not wait for already with this policy, with what is said of them; and the names among these that it
--- waits for with another one.
+-- Returns the pairs (name, policy) of `after` that the operation does not wait for with this policy, with the answers
+-- of their queues; and the names among them that have another policy now.
 local function names_missing(id, after)
   local missing, changed = {}, {}
   for i = 1, #after, 2 do
     local name = after[i]
     local policy, before = read_need(call('HGET', needs_key(id), name))
-    -- A member that did not finish may be there anew.
+    -- A member that did not finish may have been enqueued again.
     local is_same = policy == after[i + 1] and not (policy == 'member' and is_end(before) and before ~= 'f')
     if policy and not is_same then changed[#changed + 1], changed[name] = name, true end
     if not is_same then
@@ -22,7 +22,8 @@ local function names_missing(id, after)
   return missing, changed
 end
 
--- It waits, and needs others from now on. The new revision makes a reference that stays in its lane stale.
+-- Blocks a waiting operation because of new dependencies. The new revision makes a reference that stays in its lane
+-- stale.
 local function block_waiting(id)
   local head = head_of(id)
   if state_of(head) == 'b' then return end
@@ -42,7 +43,7 @@ local function remove_need(id, name)
   if policy == 'member' then group_rules().note_member_end(id, before, 'f') end
 end
 
--- Returns the names that are new, with a blank before each.
+-- Returns the new names, with a blank before each.
 local function change_needs(id, needs, changed, gone, is_complete)
   local names = ''
   set_linked(id, head_of(id))

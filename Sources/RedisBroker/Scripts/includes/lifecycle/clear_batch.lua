@@ -1,5 +1,5 @@
--- The lanes and sets of a cancelled queue were renamed: they are a batch, whose operations count as cancelled already. A sweep clears it away, a
--- bounded number at a time.
+-- Clears away cancelled batches: renamed lanes and sets of a cancelled queue, whose operations already count as
+-- cancelled. A sweep clears away a bounded number at a time.
 -- include: finish
 -- include: unhandled
 -- include: cancel_request
@@ -10,12 +10,12 @@ local function clear_record(id, sequence_limit, trace)
   if not state or not find(state, '[rstub]') or sequence_of(head) > sequence_limit then return end
   if state == 'u' then as_ready(id) end
   note_cancel(id, trace)
-  -- Not counted and no event: the script that cancelled the queue did both.
+  -- No count and no event: the script that cancelled the queue has done both.
   finish_waiting(id, head, 'c', string.match(trace, '^%d+'))
   add('clearing', -1)
 end
 
--- One at a time, since an untracked one has up to 1 MiB.
+-- Pops one element at a time, since an untracked operation has up to 1 MiB.
 local function clear_lane(key, limit, trace)
   local popped, bytes = 0, 0
   while popped < CLEAR_LIMIT and bytes < REPLY_BYTES do
@@ -27,7 +27,7 @@ local function clear_lane(key, limit, trace)
   return popped
 end
 
--- The sets of its unhandled operations, one name after the other.
+-- Clears away the sets of unhandled operations, one name after the other.
 local function clear_unhandled(prefix, limit, trace)
   local name = call('ZRANGE', prefix .. 'unhandled', 0, 0)[1]
   if not name then return 0 end
@@ -37,7 +37,8 @@ local function clear_unhandled(prefix, limit, trace)
   return max(1, #popped / 2)
 end
 
--- Of its limit keys, one after the other. The key `keyed` of a batch has the number of the batch before.
+-- Clears away the sets of limit keys, one key after the other. The names of these sets have the number of the batch
+-- before.
 local function clear_keys(number, limit, trace)
   local key = call('ZRANGE', PREFIX .. 'batch:' .. number .. ':keyed', 0, 0)[1]
   if not key then return 0 end
@@ -51,7 +52,7 @@ local function clear_keys(number, limit, trace)
   return max(1, #popped / 2)
 end
 
--- Returns how many were cleared away.
+-- Clears away a part of the first batch. Returns how many operations went.
 local function clear_batch()
   local batch = call('LINDEX', PREFIX .. 'batches', 0)
   if not batch then return 0 end
@@ -73,7 +74,7 @@ local function clear_batch()
   if keyed > 0 then return keyed end
   call('DEL', prefix .. 'names')
   call('LPOP', PREFIX .. 'batches')
-  -- An older version of the cancel did not count.
+  -- A cancel by an older version did not count.
   if call('EXISTS', PREFIX .. 'batches') == 0 then call('HDEL', TOTALS, 'clearing') end
   return 0
 end

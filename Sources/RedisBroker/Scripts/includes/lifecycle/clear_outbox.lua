@@ -1,4 +1,4 @@
--- Sweeps go on with the dependencies of whose end not all dependents have heard.
+-- Sweeps go on with ended dependencies whose end some dependents have not heard of.
 -- include: go_on
 -- include: record
 local RESOLVED_BY_SWEEP = 100

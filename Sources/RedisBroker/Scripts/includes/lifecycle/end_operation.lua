@@ -1,4 +1,4 @@
--- An operation ends: its record, the set of its state, the clients that wait for it, totals, event, retention.
+-- The end of an operation: its record, the set of its state, waiting clients, totals, event, retention.
 -- include: write_record
 -- include: events
 -- include: waiters
@@ -6,11 +6,11 @@
 -- include: end_links
 local TOTAL_OF = { f = 'finished', d = 'dead', c = 'cancelled', e = 'expired' }
 
--- What the call has ended; nil = nothing yet.
+-- The operations that this call has ended, by state; nil = none yet.
 local ended
 
 local function write_ended()
-  -- That may end more.
+  -- go_on() may end more operations.
   go_on()
   local lists = ended
   ended = nil
@@ -22,7 +22,8 @@ local function write_ended()
   end
 end
 
--- What every end of an operation with a record comes through. `header`: its header or what begins with it; `at`: see finish.
+-- Every end of an operation with a record comes through here. `header`: its header, or text that begins with it; `at`:
+-- see `ended_at` in finish().
 local function note_end(id, header, state, at)
   if not ended then
     ended = {}
@@ -36,7 +37,8 @@ local function note_end(id, header, state, at)
   if is_linked(header) then end_links(id, header, state) end
 end
 
--- It has ended in this call in this state, and does so again. Returns whether it has.
+-- Takes back an end in this state in this call, because the operation ends again. Returns whether such an end was
+-- noted.
 local function forget_end(id, state)
   local list = ended and ended[state] or {}
   for i = 2, #list, 2 do
@@ -49,8 +51,8 @@ local function forget_end(id, state)
   return false
 end
 
--- `failures` is its number of used attempts, three digits; `revision` changes where a reference stays behind. `ended_at`, text: its end was
--- counted and announced then; nil = it ends now.
+-- Ends an operation. `failures`: its used attempts, three digits. `revision`: a new one if a reference stays behind.
+-- `ended_at`, text: its end was counted and announced then; nil = it ends now.
 local function finish(id, head, state, failures, revision, ended_at)
   write_head(record_key(id), state .. (ended_at and time36(tonumber(ended_at)) or NOW36), changed_header(head, revision, failures))
   note_end(id, head, state, ended_at)
@@ -61,7 +63,7 @@ local function finish(id, head, state, failures, revision, ended_at)
   end
 end
 
--- It ends while it waits and a reference to it stays behind.
+-- Ends an operation that waits. The new revision makes the reference stale that stays behind.
 local function finish_waiting(id, head, state, ended_at)
   finish(id, head, state, failures_of(head), next_revision(head), ended_at)
 end

@@ -1,11 +1,13 @@
--- An operation starts: it enters the in-flight hash of its worker under a new fence, and its record says so.
+-- Operations start: each enters the in-flight hash of its worker under a new fence, and its record says so.
 -- include: write_record
 -- include: events
--- A hash whose values have up to 64 bytes starts as a list that each HSET walks; one longer value makes it a table at once.
+-- Redis stores a hash whose values have up to 64 bytes as a list, which each HSET walks. One longer value makes it a
+-- table at once.
 local PADDING = ' '
 local STARTED = 'x' .. ZERO9 .. NOW36 .. '%011x'
 
--- The fence before the first of n new ones. Where Redis has lost its last writes, the counter is behind what the worker was given.
+-- Takes n fences. Returns the fence before the first. If Redis has lost its last writes, the counter is behind the
+-- highest fence that the worker got.
 local function take_fences(n, highest)
   local fence = call('HINCRBY', META, 'fence', format('%d', n)) - n
   if fence >= highest then return fence end
@@ -13,7 +15,7 @@ local function take_fences(n, highest)
   return highest
 end
 
--- What a claim has taken. Returns the fence before the first.
+-- Starts the operations that a claim has taken. Returns the fence before the first.
 local function enter_inflight(worker, number, taken, highest)
   local n = #taken
   if n == 0 then return 0 end

@@ -1,4 +1,4 @@
--- A new linked operation enters the queue: what links it to others is decided first. `links`: see links_of.
+-- A new linked operation enters the queue, after its links are decided. `links`: see links_of().
 -- include: enter_new
 -- include: claim_key
 -- include: add_needs
@@ -13,7 +13,7 @@ local function create(id, header, state, links, envelope)
   if links.tell then call('HSET', extras, 'dependentQueues', concat(links.tell, ' ')) end
 end
 
--- Until its turn at a unique key comes, or what it needs has ended.
+-- Blocks the operation until its turn at a unique key has come and its dependencies have ended.
 local function enter_waiting(id, header, links, place)
   call('ZADD', PREFIX .. 'blocked', NOW, id)
   if place == 'wait' then
@@ -33,8 +33,9 @@ local function enter_place(id, header, due)
   event(id, due and 's' or 'r', false)
 end
 
--- Returns an outcome, and the id that it is about: 1 created, 0 one with this id exists, n a dependency is unknown, u another one has its unique key, m
--- too many wait for the key, g a group takes no more members or is at an end, x a run has ended.
+-- Returns an outcome, and the id that it is about: 1 created, 0 an operation with this id exists, n a dependency is
+-- unknown, u another operation has its unique key, m too many wait for the key, g a group takes no more members or has
+-- ended, x a run has ended.
 local function enter_linked(front, number, links, operation)
   local id = sent_id_of(operation)
   if call('EXISTS', record_key(id)) == 1 then return '0' end
@@ -48,10 +49,10 @@ local function enter_linked(front, number, links, operation)
     if not is_held then return 'x' end
   end
   local place, other = 'start', nil
-  -- What is cancelled at once takes the place of none.
+  -- An operation that is cancelled at once supersedes no other.
   if links.unique and (yields(links.ifExists) or not needs.failed) then
     place, other = claim_key(links.unique, links.ifExists, id)
-    -- It may have cancelled what this one depends on.
+    -- claim_key() may have cancelled a dependency of this operation.
     if #needs > 0 then needs = read_needs(links.after) end
   end
   if place == 'taken' then return 'u', other end

@@ -1,4 +1,5 @@
--- New operations enter the queue: records are written at once, and what goes to lanes and sets all together at the end.
+-- New operations enter the queue. Records are written at once; the elements of lanes and sets are written together at
+-- the end.
 -- include: front
 -- include: create_record
 -- include: enter_queue
@@ -11,8 +12,8 @@ local function note_time(set, instant, id)
   note_startable(instant)
 end
 
--- An untracked one is its lane element. Every string costs time for each of its bytes, so one is made, and of the sequence
--- only every sixteenth number is written.
+-- An untracked operation is its lane element. Every new string costs time for each of its bytes, so each element is
+-- made once, and only every sixteenth sequence is formatted.
 local function enter_untracked(group)
   local lane, stamp = list_in(lanes, lane_of(group.front)), stamped(group.front, nil, expiry_of(group.front))
   local sent, before, place, prefix = ARGV, group.from - 1, #lane, nil
@@ -29,7 +30,7 @@ local function enter_untracked(group)
   return group.count
 end
 
--- The places of those whose records were made.
+-- Gathers the places of operations whose records were created.
 local function place_tracked(ids, references, front, due, deadline)
   if #ids == 0 then return end
   local lane = not due and list_in(lanes, lane_of(front))
@@ -40,7 +41,8 @@ local function place_tracked(ids, references, front, due, deadline)
   end
 end
 
--- A tracked one, and what waits for its time is tracked: a record, if its id is new, and a reference to it in its place.
+-- Enters tracked operations; a delayed operation is always tracked. Each gets a record, if its id is new, and a
+-- reference to it in its place.
 local function enter_tracked(group)
   local front, due, deadline = group.front, due_of(group.front), expiry_of(group.front)
   local stamp = stamped_tracked(front, due, deadline)
@@ -56,7 +58,7 @@ local function enter_tracked(group)
   end
   sequence = sequence + group.count
 
-  -- All at once, or one by one if some id is known.
+  -- Creates all records at once, or one by one if an id is known.
   if is_distinct and create_records(keys_and_records) then
     outcomes[#outcomes + 1] = string.rep('1', group.count)
     place_tracked(ids, references, front, due, deadline)
@@ -72,7 +74,7 @@ local function enter_tracked(group)
   return #new_ids
 end
 
--- What was gathered.
+-- Writes the gathered places.
 local function write_places()
   enter_lanes(lanes)
   if #scheduled > 0 then call('ZADD', PREFIX .. 'scheduled', unpack(scheduled)) end
@@ -86,7 +88,7 @@ local function enter_group(group)
   return enter_untracked(group)
 end
 
--- Linked ones go one by one to their places, behind what came before them in the call.
+-- Linked operations go to their places one by one, behind the operations before them in the call.
 local function enter_linked_group(group, enter_linked)
   write_places()
   local created = 0
@@ -99,16 +101,16 @@ local function enter_linked_group(group, enter_linked)
   return created
 end
 
--- All groups, n operations. Returns an outcome for each: 1 created, 0 one with this id exists, or what `enter_linked` returns; that is needed where
--- groups may be linked.
+-- Enters all header batches, n operations. Returns an outcome for each operation: 1 created, 0 one with this id exists,
+-- or the outcome of `enter_linked`, which is needed where operations may be linked.
 local function enter_new(groups, n, enter_linked)
-  -- An adding command comes first: it is refused as a whole when Redis is full.
+  -- An adding command comes first, so Redis refuses the call as a whole when its memory is full.
   sequence = call('HINCRBY', META, 'sequence', format('%d', n)) - n
   local created = 0
   for _, group in ipairs(groups) do
     created = created + (is_linked(group.front) and enter_linked_group(group, enter_linked) or enter_group(group))
   end
-  -- What was enqueued is the sequence less these.
+  -- The number of enqueued operations is the sequence less `notEnqueued`.
   add('notEnqueued', n - created)
   write_places()
   return concat(outcomes)

@@ -1,5 +1,5 @@
--- An operation enters the queue: its lane, where it is ready, or the set of what waits for a time. Each is in its place at once, so an error
--- later in the call loses none; what can start is announced once, at the end.
+-- An operation enters the queue: its lane if it is ready, or a set if it waits for a time. Each operation is in its
+-- place at once, so a later error in the call loses none. Operations that can start are announced once, at the end.
 -- include: write_record
 -- include: events
 -- include: wake
@@ -12,10 +12,11 @@ local function announce()
   is_startable, earliest = nil, nil
 end
 
--- What can start is taken in this call, or what its claim answers has seen to it: a worker is woken for more, or later, when a limit or a pause ends.
+-- Cancels the announcement, because the claim of this call has taken care of it. The claim took the operations or woke
+-- a worker for more, or a worker is woken when a limit or a pause ends.
 local function forget_startable() is_startable = nil end
 
--- Something can start now, or at an instant.
+-- Notes that an operation can start now, or at `instant`.
 local function note_startable(instant)
   if not is_startable and not earliest then at_end[#at_end + 1] = announce end
   if instant then earliest = min(earliest or instant, instant) else is_startable = true end
@@ -30,41 +31,42 @@ local function list_in(lists, key)
   return list
 end
 
--- To the tail of its lane, or to the others of its limit key.
+-- Adds an operation to the tail of its lane, or to the set of its limit key.
 local function enter_ready(id, header)
   if has_limit_key(header) and limits_of_keys().enter(id, header) then return end
   call('RPUSH', PREFIX .. 'lane:' .. lane_of(header), header)
   note_startable()
 end
 
--- Many at once, a list for each lane, to the tails of the lanes. Announces nothing.
+-- Adds many elements to the tails of the lanes, a list for each lane. Announces nothing.
 local function enter_lanes(lanes)
   for lane, elements in pairs(lanes) do call('RPUSH', PREFIX .. 'lane:' .. lane, unpack(elements)) end
 end
 
--- It ends if it has not started at its deadline.
+-- Makes an operation expire if it has not started at its deadline.
 local function expire_at(id, deadline)
   call('ZADD', PREFIX .. 'expiring', format('%d', deadline), id)
   note_startable(deadline)
 end
 
--- Behind the others of its lane, with nothing left of its last run.
+-- Adds an operation to the tail of its lane, without the times of its last run.
 local function enter_tail(id, header)
   write_head(record_key(id), 'r' .. NOT_STARTED, header)
   enter_ready(id, header)
   event(id, 'r', true)
 end
 
--- In its set, with another header.
+-- Keeps an operation in its set, with another header.
 local function stay_waiting(id, state, header) write_head(record_key(id), state, header) end
 
--- Behind the others of its lane, ready as before.
+-- Moves an operation to the tail of its lane, ready as before.
 local function enter_lane(id, header)
   write_head(record_key(id), 'r', header)
   enter_ready(id, header)
 end
 
--- Before the others of its lane, or those of its limit key that came after it, as it was but for its delivery. `expires`: its deadline counts again.
+-- Adds an operation to the head of its lane, or among those of its limit key by enqueue order. Only the delivery
+-- changes. `expires`: its deadline counts again.
 local function enter_head(element, delivery, expires)
   local id, envelope = id_of(element), ''
   local header = changed_header(element, nil, nil, delivery, nil, not expires and ZERO9 or nil)
@@ -80,7 +82,7 @@ local function enter_head(element, delivery, expires)
   note_startable()
 end
 
--- Until `due`: scheduled (s) or retrying (t). nil = as it was.
+-- Makes an operation wait until `due`, in ms: scheduled (s) or retrying (t). A nil argument keeps the field.
 local function enter_set(id, head, state, due, failures, delivery, deadline)
   write_head(record_key(id), state, changed_header(head, nil, failures, delivery, time36(due), deadline))
   call('ZADD', PREFIX .. (state == 's' and 'scheduled' or 'retrying'), format('%d', due), id)
@@ -88,7 +90,8 @@ local function enter_set(id, head, state, due, failures, delivery, deadline)
   note_startable(due)
 end
 
--- Until an operator releases it. `from`: the letter of the state that it had. The new revision makes a reference that stays in its lane stale.
+-- Blocks an operation until an operator releases it. `from`: the letter of its state before. The new revision makes a
+-- reference that stays in its lane stale.
 local function enter_blocked(id, head, from, by, reason)
   write_head(record_key(id), 'b', changed_header(head, next_revision(head)))
   call('ZADD', PREFIX .. 'blocked', NOW, id)
@@ -97,16 +100,16 @@ local function enter_blocked(id, head, from, by, reason)
   event(id, 'b', true)
 end
 
--- Again, until what it needs has ended.
+-- Blocks an operation again, until its dependencies have ended.
 local function enter_needing(id, header)
   write_head(record_key(id), 'b' .. NOT_STARTED, header)
   call('ZADD', PREFIX .. 'blocked', NOW, id)
   event(id, 'b', true)
 end
 
--- What was due and has left its set goes to the tails of the lanes. Its header says the instant for which it waited, so it becomes the
--- reference as it is: ready since then. What is in another state by now does not. The set has those of one instant by their ids; lanes have
--- these, which are at most PROMOTE_LIMIT, as they were enqueued.
+-- Adds operations that were due and have left their set to the tails of the lanes. The header has the instant for which
+-- the operation waited, so the header becomes the reference unchanged. Operations in another state are skipped. The set
+-- orders operations of one instant by id; a lane gets them, at most PROMOTE_LIMIT, in enqueue order.
 local function enter_due(ids, state)
   local lanes, last, is_mixed = {}, '', false
   for i = 1, #ids do

@@ -2,7 +2,8 @@
 -- include: needs
 -- include: keep_input
 
--- What these need, and what needs them unless it has not heard of their end yet. UNLINK frees what is large outside of the script's time.
+-- Deletes the dependencies of these operations, and their dependents unless some have not heard of the end yet. UNLINK
+-- frees large keys outside the script's time.
 local function erase_links(ids)
   local has_outbox = call('EXISTS', OUTBOX) == 1
   for first = 1, #ids, 500 do
@@ -16,8 +17,8 @@ local function erase_links(ids)
   end
 end
 
--- Removes every key of these operations. Keys that are not there cost as much as others, so errors and a log are looked for only
--- if one of these has extras, as whatever has errors, a log or links does.
+-- Removes every key of these operations. Missing keys cost as much as others, so errors, logs and links are deleted
+-- only if one of the operations has extras. An operation with errors, a log or links always has extras.
 local function erase(ids)
   local function delete(key_of)
     local keys, deleted = {}, 0

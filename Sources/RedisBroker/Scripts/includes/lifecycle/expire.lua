@@ -1,9 +1,10 @@
--- An operation that waits beyond its deadline is ended by the first call that meets it: a claim, a sweep, an enqueue that needs its unique key, a change.
+-- Ends an operation that waits beyond its deadline. The first call that meets it does so: a claim, a sweep, an enqueue
+-- that needs its unique key, or a change.
 -- include: leave_waiting
 -- include: finish
 -- include: limit_keys
 
--- Returns the state in which it has waited; nil = it did not.
+-- Ends an operation as expired. Returns the state in which it waited; nil = it did not wait.
 local function expire(id, head)
   local state = stored_state_of(head)
   if not find('rsub', state, 1, true) then return nil end
@@ -12,7 +13,7 @@ local function expire(id, head)
   return state
 end
 
--- The head of an operation's record, which says so if its deadline has passed while it waited.
+-- Returns the head of an operation's record. First ends the operation if its deadline has passed while it waited.
 local function head_in_time(id)
   local head = head_of(id)
   local deadline = head and deadline_of(head)
@@ -21,7 +22,8 @@ local function head_in_time(id)
   return head_of(id)
 end
 
--- At most `limit` of those that are due, and limit keys whose next start is back. Returns how many, and whether one of them was scheduled.
+-- Ends at most `limit` due operations, and gives a turn to limit keys whose next start is back. Returns how many
+-- entries were due, and whether an ended operation was scheduled.
 local function expire_due(limit)
   local members, was_scheduled = pop_due('expiring', limit), false
   for i = 1, #members do

@@ -1,3 +1,3 @@
--- Whatever ends operations includes this: how one ends, and how what waits for it goes on.
+-- Every script that ends operations includes this file. Operations end, and those that wait for them continue.
 -- include: end_operation
 -- include: go_on

@@ -1,10 +1,10 @@
--- Operations end well, many at once: see finish.lua.
+-- Finishes many operations at once: see finish.lua.
 -- include: finish
 -- include: keep_input
--- The finished record's state and end, next to each other, are all that changes in it.
+-- Only the state and the end of a finished record change, and the two are adjacent.
 local FINISHED = 'f' .. NOW36
 
--- Untracked ones leave nothing but their number. The ids of the first stand in ARGV[first…last], for the event.
+-- Finishes n untracked operations, which are only counted. ARGV[first…last] has the ids of the first, for the event.
 local function finish_untracked(n, first, last)
   local named = min(n, last - first + 1)
   for i = first, first + named - 1 do event(ARGV[i], 'f', false) end
@@ -12,7 +12,8 @@ local function finish_untracked(n, first, last)
   add('finished', n)
 end
 
--- `reference`: what the worker held; `result`: '' = none. Nothing happens if there is no record: an update never makes one.
+-- Finishes a tracked operation. `reference`: the element that the worker held; `result`: '' = none. Nothing happens
+-- without a record: an update never makes one.
 local function finish_tracked(id, reference, result)
   local key = record_key(id)
   if write_head(key, FINISHED) < HEAD then

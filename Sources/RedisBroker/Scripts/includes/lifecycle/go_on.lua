@@ -1,5 +1,5 @@
--- What waits for something that has ended goes on before the call ends: the next one at its unique key, and what depends on it. RESOLVED_AT_ONCE
--- dependents a call hear of ends, over EDGES_AT_ONCE edges; the others at a sweep.
+-- Operations that wait for an ended one continue before the call ends: the next one at its unique key, and its
+-- dependents. A call notifies RESOLVED_AT_ONCE dependents, over EDGES_AT_ONCE edges; a sweep notifies the others.
 -- include: cancel_waiting
 -- include: leave_blocked
 -- include: pass_keys
@@ -10,8 +10,9 @@ local RESOLVED_AT_ONCE = 50
 local EDGES_AT_ONCE = 500
 local left_to_resolve, edges_left = RESOLVED_AT_ONCE, EDGES_AT_ONCE
 
--- What depends on something that has ended, and has not heard of it, as many as may hear in this call. The outbox keeps a dependency as long as dependents have
--- not heard, also without its record; returns whether there are such. `ends` gathers by dependent: the dependencies and how each ended.
+-- Finds dependents that have not heard of an end, as many as this call may notify. `ends` gathers the dependencies of
+-- each dependent, and how each ended. If dependents are left, the outbox keeps the dependency, even without its record.
+-- Returns whether some are left.
 local function note_ends(dependency, sequence, state, ends)
   local before, most = format('(%.0f', sequence), min(edges_left, left_to_resolve + #ends) + 1
   local dependents = call('ZRANGEBYSCORE', dependents_key(dependency), '-inf', before, 'LIMIT', '0', format('%d', most))
@@ -33,7 +34,8 @@ local function note_ends(dependency, sequence, state, ends)
   return false
 end
 
--- One dependent hears of ends. What has no such need any more was released, or is gone. `heard` gathers by dependency who has heard of its end.
+-- Notifies one dependent of ends. A dependent without the entry was released, or is gone. `heard` gathers the
+-- dependents that have heard of each dependency's end.
 local function hear(id, dependencies, states, heard)
   local needs, changed, met, failed = call('HMGET', needs_key(id), unpack(dependencies)), {}, 0, nil
   local is_regained, is_dropped
@@ -73,7 +75,7 @@ local function hear(id, dependencies, states, heard)
   end
 end
 
--- Of these ends (id, sequence, letter, id, …): their dependents hear of them. Returns whether some have not heard.
+-- Notifies dependents of these ends (id, sequence, letter, id, …). Returns whether some have not heard.
 local function resolve(list)
   local ends, heard, is_left = {}, {}, false
   for i = 1, #list, 3 do is_left = note_ends(list[i], list[i + 1], list[i + 2], ends) or is_left end

@@ -1,7 +1,10 @@
--- How groups end: finished if all members have finished, cancelled if it was cancelled, else dead; see members.lua. And their callbacks. A callback needs
--- its group: with the policy `success` it starts when the group has finished, waits while it is dead, since members may be tried again, is removed
--- if it is cancelled, and cancelled if it is removed; with the policy `death` it starts when the first member is dead, and is removed if the group ends without that.
--- What only calls with groups need is made by one function, and not with each run of the script.
+-- How groups end, and their callbacks. A group is cancelled if it was cancelled, finished if all members have finished,
+-- else dead; see members.lua. A callback depends on its group, with one of two policies:
+--   success  The callback starts when the group has finished, and waits while the group is dead, since members may be
+--            tried again. The callback is removed if the group is cancelled or expires, and cancelled if the group is
+--            removed.
+--   death    The callback starts when the first member is dead, and is removed if the group ends without a dead member.
+-- Only calls with groups need these functions, so one function makes them, and not each run of the script.
 -- include: end_operation
 -- include: leave_waiting
 -- include: outboxes
@@ -19,13 +22,14 @@ local function group_rules()
     return tonumber(about[2] or 0) > 0 and 'd' or 'f'
   end
 
-  -- It is closed, and all its members have ended.
+  -- Ends a group that is closed and whose members have all ended.
   function rules.end_group(id, head)
     leave_waiting(id, head)
     finish(id, head, end_of_group(id), failures_of(head))
   end
 
-  -- It was dead, and a member that was tried again has finished: that may have been the last that had not. The new sequence makes its end count.
+  -- Ends a dead group as finished, if the last missing member has finished after another try. The new sequence makes
+  -- this end count.
   function rules.end_again(id)
     local head = head_of(id)
     if not head or stored_state_of(head) ~= 'd' or end_of_group(id) ~= 'f' then return end
@@ -36,7 +40,8 @@ local function group_rules()
     finish(id, with_sequence(head, call('HINCRBY', META, 'sequence', 1)), 'f', failures_of(head))
   end
 
-  -- A run has ended for which its body has enqueued others: with a completion they start, otherwise they go.
+  -- Unblocks the group of a run that has ended. Operations that the body has enqueued for its end start if the run has
+  -- completed; otherwise they are removed.
   function rules.end_run(id, group, is_completed)
     call('HDEL', extras_key(id), 'runGroup')
     local head = head_of(group)
@@ -71,7 +76,8 @@ local function group_rules()
 
   local function is_miss(state) return is_end(state) and state ~= 'f' end
 
-  -- A member has ended in this way, and before in that one. Returns whether it had not finished, and has now.
+  -- Notes that a member's last end was `before` and is now `state`. Returns whether the member had ended otherwise than
+  -- finished, and no longer counts as such.
   function rules.note_member_end(group, before, state)
     local misses = (is_miss(state) and 1 or 0) - (is_miss(before) and 1 or 0)
     if misses ~= 0 then call('HINCRBY', extras_key(group), 'misses', format('%d', misses)) end
@@ -79,7 +85,7 @@ local function group_rules()
     return misses < 0
   end
 
-  -- Its group has ended in a way in which this callback is not needed: it goes at the end of the call.
+  -- Removes a callback that the end of its group makes needless. The callback is erased at the end of the call.
   function rules.drop_callback(id)
     local head = head_of(id)
     if not head or state_of(head) ~= 'b' then return end

@@ -1,8 +1,9 @@
--- Something that a blocked operation waits for is there.
+-- A condition that a blocked operation waits for is met.
 -- include: enter_queue
 -- include: group_rules
 
--- If that was the last, it is ready, or scheduled if its time is to come. Its deadline counts as before.
+-- Makes an operation ready if that was the last condition, or scheduled if its time is still to come. The deadline
+-- counts as before.
 function leave_blocked(id)
   local head = head_of(id)
   if not head or state_of(head) ~= 'b' then return end

@@ -1,11 +1,12 @@
--- An operation leaves the worker that runs it. Taking it out of the in-flight hash is the proof that the caller still owns it.
+-- An operation leaves the worker that runs it. The removal from the in-flight hash proves that the caller still owned
+-- it.
 -- include: write_record
 -- include: size
 -- include: room
 -- include: limit_keys
 -- include: group_rules
 
--- Removes the fence. Returns the element and its cancel request; nil = the fence is stale, or of another id.
+-- Removes the fence. Returns the element and its cancel request; nil = the fence is stale, or belongs to another id.
 local function leave_inflight(worker, fence, id)
   local inflight = PREFIX .. 'inflight:' .. worker
   local element = call('HGET', inflight, fence)
@@ -15,7 +16,7 @@ local function leave_inflight(worker, fence, id)
   if has_limit_key(element) then limits_of_keys().stop(id_of(element)) end
   local group = is_linked(element) and call('HGET', extras_key(id_of(element)), 'runGroup')
   if group then group_rules().end_run(id_of(element), group, false) end
-  -- It may come back, into a queue that has forgotten how large it is.
+  -- The operation may come back into a queue that no longer knows its size.
   note_large(is_reference(element) and bytes_of_record(id_of(element)) or #element)
   local request = call('HGET', PREFIX .. 'cancelling:' .. worker, fence)
   if request then call('HDEL', PREFIX .. 'cancelling:' .. worker, fence) end
@@ -23,8 +24,8 @@ local function leave_inflight(worker, fence, id)
   return element, request
 end
 
--- The record's head of an element that has left. An untracked one gets its record here, and the fence if it is given; nil = a tracked
--- one was erased, or the id of an untracked one belongs to another record.
+-- Returns the record's head of an element that has left. An untracked operation gets its record here, with the fence if
+-- one is given. nil = a tracked operation was erased, or the id of an untracked one belongs to another record.
 local function head_for(element, fence)
   local id = id_of(element)
   if is_reference(element) then return head_of(id) end
@@ -34,8 +35,9 @@ local function head_for(element, fence)
   return head_of(id)
 end
 
--- Its worker is lost, and with it the run's fence: a late write under it is stale, and no repeat. nil = the record of a tracked one was erased. Returns also the
--- head of its record as it was; false = it has none.
+-- Takes an operation from a lost worker, and clears the fence of its run: a late write is then stale, and not a repeat.
+-- Returns the element, its cancel request, and the head of its record as it was (false = no record). nil = the record
+-- of a tracked operation was erased.
 local function leave_lost_worker(worker, fence)
   local element, request = leave_inflight(worker, format('%d', fence))
   local head = is_reference(element) and head_of(id_of(element))
@@ -44,8 +46,8 @@ local function leave_lost_worker(worker, fence)
   return element, request, head
 end
 
--- Its worker still runs it, but what it writes from now on is stale. Of an untracked one, the worker is asked for each fence from now on, as
--- after a sweep.
+-- Takes an operation from a worker that still runs it: later writes of that run are stale. After an untracked
+-- operation, completions of this worker check each fence, as after a sweep.
 local function leave_forced(worker, fence, id)
   local element, request = leave_inflight(worker, fence, id)
   if not element then return nil end

@@ -2,9 +2,9 @@
 -- include: header
 -- include: limit_keys
 
--- Untracked ones, whose fences stand in ARGV[first…last]. Writes an outcome for each into `outcomes`: 1 left now, 0 the fence is stale.
--- Returns how many left. A worker that was never swept owns what it was given, so one HDEL settles the batch; otherwise, and where nothing is
--- known of it any more, each fence is asked for.
+-- Removes untracked operations, whose fences stand in ARGV[first…last]. Writes an outcome for each into `outcomes`: 1
+-- left now, 0 the fence is stale. Returns how many left. A worker that was never swept owns all operations that it got,
+-- so one HDEL settles the batch. Otherwise, and if the worker is unknown, each fence is checked.
 local function leave_inflight_untracked(worker, first, last, is_repeat, outcomes)
   local inflight, count = PREFIX .. 'inflight:' .. worker, last - first + 1
   if count == 0 then return 0 end
@@ -22,8 +22,9 @@ local function leave_inflight_untracked(worker, first, last, is_repeat, outcomes
   return left
 end
 
--- Tracked ones, triples in ARGV from `first` on, each of which begins with fence and id: read together and taken out together. Returns for
--- each whether it left, how many left, and how many there are.
+-- Removes tracked operations, in triples from ARGV[first] on, each of which begins with fence and id. All are read
+-- together and removed together. Returns the element of each (false = it did not leave), how many left, and the number
+-- of triples.
 local function leave_inflight_tracked(worker, first)
   local inflight, fences, left = PREFIX .. 'inflight:' .. worker, {}, {}
   for i = first, #ARGV, 3 do fences[#fences + 1] = ARGV[i] end
@@ -41,7 +42,7 @@ local function leave_inflight_tracked(worker, first)
   return held, #left, #fences
 end
 
--- What was asked of those that left is void. A forced request is answered by a report of its own.
+-- Drops the cancel requests of operations that have left. A forced request stays: a report answers it.
 local function drop_cancel_requests(worker, first, last, first_triple)
   local requests = PREFIX .. 'cancelling:' .. worker
   if call('EXISTS', requests) == 0 then return end

@@ -3,10 +3,10 @@
 -- include: unhandled
 -- include: limit_keys
 
--- At most n from the head of a lane.
+-- Pops at most n elements from the head of a lane.
 local function pop_lane(lane, n) return call('LPOP', PREFIX .. 'lane:' .. lane, format('%d', n)) end
 
--- The ids that are due in a set by time, at most `limit`.
+-- Takes the due ids out of a set by time, at most `limit`.
 local function pop_due(set, limit)
   local key = PREFIX .. set
   local ids = call('ZRANGEBYSCORE', key, '-inf', NOW, 'LIMIT', '0', format('%d', limit))
@@ -14,12 +14,13 @@ local function pop_due(set, limit)
   return ids
 end
 
--- It starts or ends: its deadline does not count any more.
+-- Removes the deadline of an operation that starts or ends.
 local function leave_expiring(id, header)
   if deadline_of(header) then call('ZREM', PREFIX .. 'expiring', id) end
 end
 
--- Ready, unhandled, scheduled, retrying or blocked: it ends, or enters the queue anew. A lane keeps its reference, which is stale from now on.
+-- Takes out a waiting operation, which ends or enters the queue again. A lane keeps its reference, which is stale from
+-- now on.
 local function leave_waiting(id, head)
   local state = stored_state_of(head)
   if state == 'r' then
@@ -36,7 +37,8 @@ local function leave_waiting(id, head)
   leave_expiring(id, head)
 end
 
--- Ended: it is removed, or enters the queue anew. What a cancelled batch still holds is in no set of ended ones.
+-- Takes an ended operation out of its set: it is removed, or enters the queue again. An operation that a cancelled
+-- batch still holds is in no such set.
 local function leave_ended(id, head, state)
   if stored_state_of(head) ~= state then add('clearing', -1) else call('ZREM', PREFIX .. 'ended:' .. state, id) end
 end

@@ -1,12 +1,15 @@
 -- in the base
--- Limit keys: of the operations with a key only so many run at once, and keys take fair shares. The extras of one have its key in the field
--- `limitKey`. While it is ready, it waits in `keyed:N:KEY`, by lane and then as it was enqueued, until it is one of the next of its key: these
--- stand in the lanes, and in `next:N:KEY`. There are as many of them as the weight of the key, and as its concurrency leaves. One that leaves its
--- lane makes way for another one of its key, behind what the others have there. `running:KEY` has what runs. N counts the cancels of the whole
--- queue: after one, keys start afresh. `keyed` says how many of each key are ready, and the total of that name how many of these stand in no lane.
--- By a rate, each operation that starts uses a start of its key's bucket in `keyBuckets`, and no more of a key stand in lanes than have one. A key
--- that has none is parked until the next one is back: as *KEY in `expiring`, where a claim finds the instant.
--- What only calls with such operations need is made by one function, and not with each run of the script.
+-- Limit keys. Only so many operations of a key run at once, and keys get fair shares. The field `limitKey` in the
+-- extras of an operation has its key.
+-- A ready operation waits in `keyed:N:KEY`, by lane and then by enqueue order, until it is one of the next of its key.
+-- The next ones stand in the lanes, and in `next:N:KEY`: at most as many as the key's weight, and as its concurrency
+-- leaves. An operation that leaves its lane makes way for another one of its key, behind the operations of other keys.
+-- `running:KEY` has the running ones. N counts the cancels of the whole queue: after one, keys start afresh. `keyed`
+-- says how many operations of each key are ready; the total of that name counts those of them that stand in no lane.
+-- With a rate, each operation that starts uses one start of the key's bucket in `keyBuckets`. No more operations of a
+-- key stand in lanes than its bucket has starts. A key without a start is parked until the next start is back: as *KEY
+-- in `expiring`, where a claim finds the instant.
+-- Only calls with such operations need these functions, so one function makes them, and not each run of the script.
 -- include: write_record
 -- include: rate
 -- include: wake
@@ -20,7 +23,7 @@ local function limits_of_keys()
   local SEARCHES, MISSING_AT_ONCE = 1000, 100
   local searches_left, missing_left = SEARCHES, MISSING_AT_ONCE
   local BUCKETS, LIMITS_OF_KEY = PREFIX .. 'keyBuckets', '^(%S+) (%S+) ?(.*)$'
-  -- As many as a call can add.
+  -- Deletes as many buckets at once as a call can add.
   local FORGOTTEN_AT_ONCE = '100'
   limit_keys = {}
 
@@ -29,13 +32,13 @@ local function limits_of_keys()
   local function running_set(key) return PREFIX .. 'running:' .. key end
   local function parked_member(key) return '*' .. key end
 
-  -- False = it has none.
+  -- Returns the limit key of an operation; false = none.
   local function key_of(id)
     if key_by_id[id] == nil then key_by_id[id] = call('HGET', extras_key(id), 'limitKey') end
     return key_by_id[id]
   end
 
-  -- What is set for the key, or else for all.
+  -- Returns the limits of a key: its own, or else those of all keys.
   local function limit_of(key)
     if limits[key] then return limits[key] end
     local set = call('HMGET', PREFIX .. 'keyLimits', '*', key)
@@ -63,7 +66,8 @@ local function limits_of_keys()
     if tonumber(call('ZINCRBY', PREFIX .. 'keyed', format('%d', n), key)) <= 0 then call('ZREM', PREFIX .. 'keyed', key) end
   end
 
-  -- Its record is gone, by an eviction or a hand. It counts as removed, and holds up no other one of its key.
+  -- Counts an operation as removed whose record is gone, by an eviction or by hand. Others of its key do not wait for
+  -- it.
   local function note_missing(key, id)
     count_ready(key, -1)
     add('removed', 1)
@@ -71,8 +75,8 @@ local function limits_of_keys()
     call('HSET', META, 'missing', id)
   end
 
-  -- The last of those in lanes waits again, and its reference is stale: another one of a higher lane goes first, or a limit was lowered. Returns
-  -- whether there was one, in a lane below that rank.
+  -- Takes the last operation of a key out of its lane; its reference is stale then. An operation of a higher lane goes
+  -- first, or a limit was lowered. Returns whether the key had an operation in a lane below that rank.
   local function put_back(key, rank)
     local last = call('ZREVRANGE', next_set(key), '0', '0', 'WITHSCORES')
     if not last[1] or rank_of_score(last[2]) <= rank then return false end
@@ -91,7 +95,7 @@ local function limits_of_keys()
     return true
   end
 
-  -- A key without a start, of which none stands in a lane then, takes no turns before the next one is back.
+  -- Parks a key without a start until the next one is back. No operation of the key stands in a lane then.
   local function park(key, limit)
     local is_out = limit.rate.starts() == 0 and call('EXISTS', waiting_set(key)) == 1
       and (limit.concurrency == 0 or call('SCARD', running_set(key)) < limit.concurrency)
@@ -100,7 +104,8 @@ local function limits_of_keys()
       return
     end
     local instant = limit.rate.next_start()
-    -- A rate that was changed, or a clock that went back, has cut the bucket: it holds what the instant was reckoned from.
+    -- A changed rate, or a clock that went back, has cut the bucket. The bucket stores the value that the instant is
+    -- computed from.
     call('ZADD', BUCKETS, limit.rate.use(0), key)
     call('ZADD', PREFIX .. 'expiring', format('%d', instant), parked_member(key))
     wakes_at = min(wakes_at or instant, instant)
@@ -130,7 +135,7 @@ local function limits_of_keys()
     add('keyed', -#moved / 2)
     has_moved = true
     if not is_missing then return end
-    -- Others of the key go on, in this call or with the next claim.
+    -- Others of the key follow, in this call or with the next claim.
     missing_left = missing_left - #moved / 2
     if missing_left > 0 then
       limit_keys.touch(key)
@@ -139,21 +144,21 @@ local function limits_of_keys()
     end
   end
 
-  -- Makes way for the next ones of each key that something has changed in. A claim calls it before it takes from lanes.
+  -- Moves the next operations of each changed key into lanes. A claim calls this before it takes from lanes.
   function limit_keys.settle()
     local keys = touched
     touched, is_touched = {}, {}
     for i = 1, #keys do move_next(keys[i]) end
   end
 
-  -- Buckets that are full again say nothing.
+  -- Deletes buckets that are full again: such a bucket holds no information.
   local function forget_buckets()
     local full = call('ZRANGEBYSCORE', BUCKETS, '-inf', format('%.0f', now * 1000), 'LIMIT', '0', FORGOTTEN_AT_ONCE)
     if #full > 0 then call('ZREM', BUCKETS, unpack(full)) end
     has_used = false
   end
 
-  -- Behind all else that ends a call, since that may touch keys, too.
+  -- Runs behind all other functions that end a call, since those may touch keys as well.
   local function finish()
     if at_end[#at_end] ~= finish then
       at_end[#at_end + 1] = finish
@@ -177,7 +182,7 @@ local function limits_of_keys()
     is_at_end = true
   end
 
-  -- It becomes ready. False = it has no key, and goes to its lane.
+  -- Call this when an operation becomes ready. Returns false if it has no key: the caller adds it to its lane.
   function limit_keys.enter(id, header)
     local key = key_of(id)
     if not key then return false end
@@ -190,7 +195,8 @@ local function limits_of_keys()
     return true
   end
 
-  -- It was ready, and is no more. Returns whether it stood in no lane, so that nothing of it stays behind.
+  -- Call this when an operation is no longer ready. Returns whether it stood in no lane, so that no reference stays
+  -- behind.
   function limit_keys.leave(id)
     local key = key_of(id)
     if not key then return false end
@@ -201,8 +207,8 @@ local function limits_of_keys()
     return true
   end
 
-  -- A reference to it was in a lane, and its record is gone: if it stood there for its key, the next one of the key does. Returns whether it did. Its key
-  -- may be unknown by now; then the first 1,000 keys are looked at.
+  -- Handles a reference in a lane whose record is gone: the next operation of its key takes its turn. Returns whether
+  -- the operation stood there for a key. If the key is unknown by now, the first 1,000 keys are searched.
   function limit_keys.leave_missing(id)
     local keys = key_of(id) and { key_of(id) } or call('ZRANGE', PREFIX .. 'keyed', '0', '999')
     for i = 1, min(#keys, searches_left) do
@@ -221,7 +227,7 @@ local function limits_of_keys()
     has_used = true
   end
 
-  -- It starts, or leaves its worker.
+  -- Call start() when an operation starts, and stop() when it leaves its worker.
   function limit_keys.start(id)
     local key = key_of(id)
     if not key then return end
@@ -237,7 +243,7 @@ local function limits_of_keys()
     limit_keys.touch(key)
   end
 
-  -- It has left its worker untried: a rate counts what was tried.
+  -- Returns the start of an operation that left its worker untried: a rate counts only tried ones.
   function limit_keys.untry(id)
     local key = key_of(id)
     local rate = key and limit_of(key).rate

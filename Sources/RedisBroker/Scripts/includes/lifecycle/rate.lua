@@ -1,9 +1,10 @@
 -- in the base
--- A rate, "how many may start, in how many ms, how many of them at once", is a bucket of starts; each start takes `step` microseconds to come back.
--- What is stored of a bucket is the instant at which all are back.
+-- A rate, "how many may start, in how many ms, how many of them at once", is a bucket of starts. Each start takes
+-- `step` microseconds to come back. The stored value of a bucket is the instant, in microseconds, at which all starts
+-- are back.
 -- include: start
 
--- `text` ends with the rate. nil = there is none.
+-- `text` ends with the rate, `bucket` is the stored value. nil = no rate.
 local function rate_of(text, bucket)
   local count, period, burst = string.match(text, '(%d+) (%d+) (%d+)$')
   if not count then return nil end
@@ -11,16 +12,16 @@ local function rate_of(text, bucket)
   local latest = now * 1000 + burst * step
   local full_at = max(now * 1000, min(tonumber(bucket or 0), latest))
 
-  -- How many may start now.
+  -- Returns how many may start now.
   local function starts()
     local free = latest - full_at
     return (free - free % step) / step
   end
 
-  -- When the next start has come back, in ms.
+  -- When the next start is back, in ms.
   local function next_start() return max(now + 1, now + math.ceil((full_at + step - latest) / 1000)) end
 
-  -- n starts are used; or come back, if n is negative. Returns what to store.
+  -- Uses n starts; a negative n gives them back. Returns the value to store.
   local function use(n)
     full_at = max(now * 1000, min(latest, full_at + n * step))
     return format('%.0f', full_at)

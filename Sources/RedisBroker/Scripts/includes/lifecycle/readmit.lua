@@ -1,12 +1,13 @@
--- A claim takes back what is unhandled: see unhandled.lua. A file of its own, because it needs LPOP, which a producer may not use. What few
--- claims need is made by one function, and not with each run of the script.
+-- A claim takes back unhandled operations: see unhandled.lua. The functions have a file of their own, because they need
+-- LPOP, which a producer may not use. Few claims need them, so one function makes them, and not each run of the script.
 -- include: unhandled
 -- include: limits
 -- include: size
 -- include: limit_keys
 local function readmission()
-  -- For a claim of a worker that knows these names: the first of each go to the heads of their lanes, in their order, at most `most` and
-  -- about REPLY_BYTES in all, and stay in their sets until `settle`, which has to follow. Returns the bytes of the largest.
+  -- Moves the first operations of each name to the heads of their lanes, in their order, for a worker that handles
+  -- these names. At most `most` and about REPLY_BYTES in all are moved. All stay in their sets until `settle`, which
+  -- has to follow. Returns the bytes of the largest.
   local moved, references, asked = {}, {}, {}
   local function readmit(names, most)
     local bytes, largest = 0, 0
@@ -45,15 +46,17 @@ local function readmission()
     return largest
   end
 
-  -- The id at the head of a lane, if it was put there above. The head may as well be a stale reference to an id of these.
+  -- Returns the id at the head of a lane if readmit() put it there. The head may also be a stale reference to one of
+  -- these ids.
   local function id_left_in(key)
     local element = call('LINDEX', key, '0')
     local id = element and id_of(element)
     return id and references[id] == element and id
   end
 
-  -- After lanes were taken from: what others went before of is at the head of its lane and goes out of it again; the rest leaves its set.
-  -- Returns whether some of the names are left.
+  -- Call this after the claim has taken from the lanes. Operations that the claim did not reach are still at the heads
+  -- of their lanes, and leave them again; the others leave their sets. Returns whether some of the names have
+  -- operations left.
   local function settle()
     for lane = 0, 4 do
       local key = PREFIX .. 'lane:' .. lane

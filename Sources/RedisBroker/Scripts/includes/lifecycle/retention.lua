@@ -3,8 +3,8 @@
 -- include: erase
 -- include: end_links
 
--- These ended before, and are removed now: what waits for one, because it might be tried again, waits no more. A new sequence makes that count. It is
--- heard of at a sweep, since they may be many.
+-- Notes the removal of operations that ended before. Dependents may have waited for another try of one, and wait no
+-- more. A new sequence makes the removal count. A sweep notifies the dependents, since they may be many.
 local function note_removals(ids)
   for i = 1, #ids do
     local about = call('HMGET', extras_key(ids[i]), 'dependents', 'dependentQueues')
@@ -19,7 +19,8 @@ local function note_removals(ids)
   end
 end
 
--- Removes at most `limit` ended operations: those that are too old, or those beyond the count. Not those that a client waited for lately.
+-- Removes at most `limit` ended operations that are too old, or beyond the count. Operations that a client waited for
+-- lately stay.
 local function trim(state, limit)
   local key, longest, most = PREFIX .. 'ended:' .. state, retention(state)
   local too_old, old_enough, over = now - longest, now - RETENTION_LEAST_MS, call('ZCARD', key) - most
@@ -36,9 +37,10 @@ local function trim(state, limit)
     return at and now - tonumber(at) <= AWAITED_MS
   end
 
-  -- A `wait` of days on many ids keeps those of them that have ended among the oldest. Where a call passes over so many that it does not
-  -- come to others, it leaves behind how many, and the next one goes on there: by rank, however many they are. Once all that may be removed
-  -- was looked at, and a minute is over since then, it begins anew: a wait may have ended.
+  -- Finds the oldest operations that no client waits for. A `wait` of days on many ids keeps ended operations among the
+  -- oldest. A call that skips so many that it finds too few stores how many, and the next call goes on at that rank.
+  -- The search starts anew once it has seen all removable operations and a minute has passed, since a wait may have
+  -- ended.
   local function oldest_but_awaited()
     local field = 'passed:' .. state
     local before, since = string.match(call('HGET', META, field) or '', '^(%d+) (%d+)$')
@@ -73,7 +75,7 @@ local function trim(state, limit)
     return found
   end
 
-  -- Whatever ended here has asked whether anything is.
+  -- Each end in this call has set `is_anything_awaited`.
   local ids = is_anything_awaited and oldest_but_awaited() or oldest()
   if #ids == 0 then return end
   call('ZREM', key, unpack(ids))

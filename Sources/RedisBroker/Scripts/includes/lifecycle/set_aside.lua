@@ -1,10 +1,10 @@
--- An operation whose name its worker does not know enters the set of its name: see unhandled.lua.
+-- An operation whose name its worker does not handle enters the set of that name: see unhandled.lua.
 -- include: write_record
 -- include: events
 -- include: limits
 
--- The number of a name's set. A new one is announced to all workers of the queue: one of them may know the name. nil = there are
--- UNHANDLED_NAMES_KEPT others.
+-- Returns the number of a name's set. A new name is announced to all workers of the queue: one of them may handle it.
+-- nil = UNHANDLED_NAMES_KEPT other names have sets.
 local function set_of(name)
   local counts, names = PREFIX .. 'unhandled', PREFIX .. 'unhandled:names'
   local number = call('HGET', names, name)
@@ -16,7 +16,8 @@ local function set_of(name)
   return number
 end
 
--- Undoes the start of an operation that has left its worker and has a record. False = there are too many names.
+-- Undoes the start of an operation that has left its worker and has a record. Returns false if too many names have
+-- sets.
 local function enter_unhandled(id, head, name)
   local number = set_of(name)
   if not number then return false end

@@ -1,8 +1,8 @@
--- An operation becomes linked while it waits, runs or after its end.
+-- An operation becomes linked while it waits or runs, or after its end.
 -- include: write_record
 -- include: linked_header
 
--- What its worker holds has to say it, too: that is all that a completion reads.
+-- Marks the worker's element as well, because a completion reads nothing else.
 local function set_linked(id, head)
   if is_linked(head) then return end
   mark_linked(id)

@@ -1,10 +1,10 @@
--- Unhandled operations: a worker claimed them and does not know their name. They wait in a sorted set for each name, by lane and in the order
--- in which they were enqueued, until a worker that knows the name claims from it. They count as ready. The record of one has the letter u, and
--- where others have their start, the number of its set.
+-- Unhandled operations: a worker claimed them and does not handle their name. Each name has a sorted set, in which they
+-- wait by lane and enqueue order until a worker that handles the name claims. Unhandled operations count as ready. The
+-- record of one has the letter u, and the number of its set in the place of the start.
 -- include: write_record
 local function unhandled_key(number) return PREFIX .. 'unhandled:' .. number end
 
--- Ready again, or about to end: as it was before it was set aside.
+-- Restores the record from before the operation was set aside. The operation is ready again, or about to end.
 local function as_ready(id) write_head(record_key(id), 'r' .. NOT_STARTED) end
 
 -- Subtracts n operations that left a set. Deletes the name when its count reaches 0.

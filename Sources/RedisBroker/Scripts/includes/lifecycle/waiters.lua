@@ -1,6 +1,7 @@
 -- include: keys
 
--- Notifies clients that wait for an operation or follow it. `awaited` has every operation that a client asked about within the last minute.
+-- Notifies clients that wait for an operation or follow it. `awaited` has every operation that a client asked about
+-- within the last minute.
 local AWAITED = PREFIX .. 'awaited'
 local is_anything_awaited
 local function notify_waiters(id, letter)

@@ -1,4 +1,4 @@
--- A new operation depends on others.
+-- Reads the dependencies of an operation, and adds them.
 -- include: needs
 -- include: remote
 -- include: end_links
@@ -14,22 +14,25 @@ local function read_own_need(id)
   return { id = id, head = head, state = state, heard = is_end(state) and sequence_of(head) or sequence_of(head) - 1 }
 end
 
--- `said` is what its queue has said of it: see add_after. It may have ended since, and this queue may have heard of that. What this queue hears first by
--- this, others that wait for it hear as well.
+-- Reads a dependency in another queue. `said` is the answer of that queue: see add_after(). The dependency may have
+-- ended since, and this queue may have heard of the end. An end that arrives with `said` is also reported to other
+-- operations that wait for it.
 local function read_remote_need(name, said, policy)
   if said.state == '?' and policy ~= 'member' then return nil, id_of_name(name) end
   local last, ended, is_new = hear_of(name, said.sequence, said.state)
   if is_new then note_ended_dependency(name, last, ended) end
-  -- A group waits for members that are about to be enqueued. Of what was removed before, the end is not theirs.
+  -- A group waits for members that are about to be enqueued. The end of an operation that was removed before is not
+  -- theirs.
   if said.state == '?' and ended ~= 'f' then return { id = name, state = '-', heard = (ended == 'm' or not ended) and last or last - 1 } end
   if ended and (is_end(said.state) or last >= said.sequence) then return { id = name, state = ended, heard = last } end
   return { id = name, state = '-', heard = max(said.sequence - 1, last) }
 end
 
--- So many callbacks start with the first death of a group.
+-- At most this many callbacks start with the first death in a group.
 local DEATH_CALLBACKS = 8
 
--- What it is for a group is not needed any more, or the operation is no group.
+-- Whether a callback of a group is needless: the group has ended in a way that never starts it. For the policy `death`
+-- also if the dependency is not a group, or has as many such callbacks as it may.
 local function is_needless(need, policy)
   if policy == 'death' then
     local about = call('HMGET', extras_key(need.id), 'group', 'deathCallbacks')
@@ -38,8 +41,8 @@ local function is_needless(need, policy)
   return policy == 'success' and is_end(need.state) and need.state ~= 'f' and need.state ~= 'd'
 end
 
--- What it depends on, of pairs of a name and a policy; in the field `unmet` how many it has to wait for, and in `failed` the first one because of which
--- it ends at once. Or nil and the id of one that is not there.
+-- Reads dependencies, pairs of a name and a policy. The field `unmet` counts those that the operation has to wait for;
+-- `failed` is the first one that ends it at once. Or returns nil and the id of an unknown dependency.
 local function read_needs(after)
   local needs = { unmet = 0 }
   for i = 1, #after, 2 do
@@ -59,13 +62,13 @@ local function read_needs(after)
   return needs
 end
 
--- Its producer will say more of what it depends on: until then it does not start.
+-- Keeps an operation from starting until its producer has said all that it depends on.
 local function leave_open(id)
   call('HSET', needs_key(id), OPEN, need_of('hold', '-'))
   call('HINCRBY', extras_key(id), 'unmet', '1')
 end
 
--- Of what has its record, and is blocked if it has to wait.
+-- Adds the dependencies of an operation that has its record, and that is blocked if it has to wait.
 local function add_needs(id, needs)
   for i = 1, #needs do
     local need = needs[i]

@@ -1,19 +1,21 @@
--- Unique keys. The hash `unique` says who holds each key: an id alone while that operation is in flight (waiting or executing); behind the id and a
--- space, the instant up to which its result is fresh, or "!" and the worker in which a forced cancel has left its body. What waits for its turn at a
--- key is blocked, has the field `turn` in its extras, and stands in the set `behind:KEY` by its sequence.
+-- Unique keys. The hash `unique` has the holder of each key. An id alone: that operation is in flight (waiting or
+-- executing). An id, a space and an instant: its result is fresh up to then. An id, a space, "!" and a worker: a forced
+-- cancel has left its body in that worker. An operation that waits for its turn at a key is blocked, has the field
+-- `turn` in its extras, and stands in the set `behind:KEY` by its sequence.
 -- include: record
 local UNIQUE = PREFIX .. 'unique'
 local function behind_key(key) return PREFIX .. 'behind:' .. key end
 
--- Those that wait for a key, in order. What a cancel of the whole queue has ended does not count, and stays until it is cleared away.
+-- Returns the operations that wait for a key, in order. Operations that a cancel of the whole queue has ended do not
+-- count, and stay until they are cleared away.
 local function behind(key, most)
   return call('ZRANGEBYSCORE', behind_key(key), format('(%d', cancelled_through()), '+inf', 'LIMIT', '0', most)
 end
 
--- What `unique` says of a key: an id, and what is behind it.
+-- Returns the holder of a key: an id, and the text behind it.
 local function read_holder(key) return string.match(call('HGET', UNIQUE, key) or '', '^(%w+) ?(.*)$') end
 
--- What the call has freed: the keys, and who held each.
+-- The keys that this call has freed, and the operation that held each.
 local freed
 local function note_freed(key, id, fresh_for)
   freed = freed or { keys = {}, ids = {}, fresh_for = {}, behind = {} }

@@ -1,11 +1,11 @@
--- A new operation with a unique key: it gets the key, waits for it, or is not enqueued because another one has it.
+-- A new operation with a unique key gets the key, waits for it, or is not enqueued because another operation has it.
 -- include: behind
 -- include: cancel_one
 -- include: expire
 -- include: pass_keys
 local SUPERSEDED_AT_ONCE = 100
 
--- Whether it waits beyond its deadline, and has ended by this; so many a call.
+-- Ends an operation that waits beyond its deadline. Returns whether it did; at most EXPIRED_BY_CALL in a call.
 local EXPIRED_BY_CALL = 100
 local expiries_left = EXPIRED_BY_CALL
 local function has_expired(id, head)
@@ -15,8 +15,9 @@ local function has_expired(id, head)
   return find('rsb', state_of(head), 1, true) and expire(id, head) ~= nil
 end
 
--- Who has a key: its id, its state (also f: a fresh result, and !: its body may still run after a forced cancel), its head; nil = it is free. A holder
--- that has ended or has no record frees it; one that waits beyond its deadline ends, and the next one has it.
+-- Returns the holder of a key: its id, its state (also f: a fresh result, and !: its body may still run after a forced
+-- cancel), its head; nil = the key is free. A holder that has ended or has no record frees the key. A holder that waits
+-- beyond its deadline ends, and the next operation gets the key.
 local function holder_of(key)
   local id, rest = read_holder(key)
   if not id then return nil end
@@ -26,7 +27,7 @@ local function holder_of(key)
       pass_keys()
       return holder_of(key)
     end
-    -- Its record is gone: those that wait come first.
+    -- The record is gone, so the operations that wait come first.
     if not head and #behind(key, '1') > 0 then
       note_freed(key, id)
       pass_keys()
@@ -41,7 +42,7 @@ local function holder_of(key)
   return tonumber(rest) > now and head_of(id) and id, 'f'
 end
 
--- Whether it was asked to end, or has.
+-- Whether the holder was asked to end, or has ended.
 local function is_stopping(state, head)
   if state ~= 'x' then return state == '!' end
   local fence, worker = format('%d', fence_of(head)), worker_of(head)
@@ -62,7 +63,8 @@ local function supersede(id, by_id, key)
   end
 end
 
--- All that wait for the key. False = they are too many for one call, and none has changed.
+-- Supersedes all operations that wait for the key. Returns false if they are too many for one call; none has changed
+-- then.
 local function supersede_behind(key, by_id)
   local ids = behind(key, format('%d', SUPERSEDED_AT_ONCE + 1))
   if #ids > SUPERSEDED_AT_ONCE then return false end
@@ -84,7 +86,8 @@ end
 
 local function yields(policy) return policy == 'join' or policy == 'skip' end
 
--- 'start', 'wait', 'many' (it would supersede too many), or 'taken' and the id of the one that is there. `policy`: see OperationLinks.swift.
+-- Returns 'start', 'wait', 'many' (it would supersede too many), or 'taken' and the id of the operation that has the
+-- key or waits for it. `policy`: see OperationLinks.swift.
 local function claim_key(key, policy, id)
   local holder, state, head = holder_of(key)
   if not holder then return give_key(key, id) end
@@ -107,7 +110,8 @@ local function claim_key(key, policy, id)
   return 'wait'
 end
 
--- Whether an operation that ended may be in flight again; else who has its key. It gets the key then.
+-- Gives an ended operation its unique key, for another try. Returns whether it may be in flight again, else also the
+-- holder of the key.
 local function reclaim_key(id)
   local key = call('HGET', extras_key(id), 'unique')
   if not key then return true end

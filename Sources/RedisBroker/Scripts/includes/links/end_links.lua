@@ -1,8 +1,8 @@
--- What ends with a linked operation: what waits for it goes on before the call ends, see go_on.lua.
+-- The links of an operation that ends. Operations that wait for it continue before the call ends, see go_on.lua.
 -- include: outboxes
 -- include: behind
 
--- Ended ones that something in this queue depends on: id, sequence, letter of the end, id, …
+-- Ended operations with dependents in this queue: id, sequence, letter of the end, id, …
 local ended_dependencies
 local go_on, end_run
 
@@ -14,7 +14,7 @@ local function note_go_on()
   at_end[#at_end + 1] = function() go_on() end
 end
 
--- Of two ends of one in a call the last counts.
+-- If an operation ends twice in a call, the last end counts.
 local function note_ended_dependency(name, sequence, state)
   note_go_on()
   local list = ended_dependencies or {}
@@ -23,7 +23,7 @@ local function note_ended_dependency(name, sequence, state)
   list[name], list[place + 1], list[place + 2], list[place + 3] = place, name, sequence, state
 end
 
--- It has ended, or is removed (m).
+-- Handles the links of an operation that has ended, or is removed (m).
 local function end_links(id, header, state)
   if state == 'm' then call('UNLINK', needs_key(id)) end
   local about = call('HMGET', extras_key(id), 'unique', 'dependents', 'turn', 'freshFor', 'dependentQueues', 'runGroup')

@@ -1,11 +1,11 @@
--- Results of dependencies: what is short is kept in the hash `inputs:ID` of the operation that depends on them, since they may not be kept as long as
--- that one waits.
+-- Results of dependencies. A short result is copied to the hash `inputs:ID` of the dependent, since the dependency may
+-- be erased while the dependent waits.
 -- include: remote
 local INPUT_BYTES = 4096
 local INPUTS_BYTES = 65536
 local function inputs_key(id) return PREFIX .. 'inputs:' .. id end
 
--- Results that this call has read or written: of each dependency one, '' = it has none, or a long one.
+-- Results that this call has read or written, by dependency; '' = none, or a long one.
 local results = {}
 local function note_result(id, result) results[id] = #result <= INPUT_BYTES and result or '' end
 local function result_of(id)

@@ -1,8 +1,12 @@
--- Groups. A group is an operation that never runs: it is blocked as long as it is open or members of it have not ended, and then it ends by itself, see
--- group_rules.lua. Its members are its needs, with the policy `member`. In its extras: `group`, what becomes of it if its opener is silent and for how long
--- that may be ("close 60000"), `misses`, how many members have ended otherwise than finished, `deathCallbacks`, and `deathSeen`. A
--- member has its groups of the same queue in the field `groups`.
--- What only calls with groups need is made by one function, and not with each run of the script.
+-- Groups. A group is an operation that never runs. A group is blocked as long as it is open or has members that have
+-- not ended; then it ends by itself, see group_rules.lua. The members of a group are its dependencies with the policy
+-- `member`. Extras of a group:
+--   group           what becomes of it if its opener is silent, and after how many ms ("close 60000")
+--   misses          how many members have ended otherwise than finished
+--   deathCallbacks  its callbacks with the policy `death`
+--   deathSeen       whether a member is dead or has been
+-- A member has its groups of the same queue in the field `groups`.
+-- Only calls with groups need these functions, so one function makes them, and not each run of the script.
 -- include: add_needs
 -- include: enter_queue
 -- include: leave_waiting
@@ -15,13 +19,13 @@ local function group_members()
   if members_of_groups then return members_of_groups end
   local members, CANCEL_AGAIN, CLIMBS = { IN_ALL = 100000 }, 10000, 200
   members_of_groups = members
-  -- Of groups that this call has found: how many they still take. And those that it has opened again and renewed.
+  -- How many members each group still takes, the groups that this call has renewed, and how many it has opened again.
   local room, is_renewed, climbs = {}, {}, 0
 
-  -- Its settings; nil = it is none.
+  -- Returns the settings of a group; nil = the operation is not a group.
   function members.group_of(id, head) return is_linked(head) and call('HGET', extras_key(id), 'group') or nil end
 
-  -- Its opener is there.
+  -- Gives a group's opener another lease of time, because it has called.
   function members.renew(id, group)
     local lease = tonumber(string.match(group, '%d+$'))
     if lease > 0 and call('HEXISTS', needs_key(id), OPEN) == 1 then call('ZADD', ASKING, format('%d', now + lease), '+' .. id) end
@@ -32,13 +36,14 @@ local function group_members()
     members.renew(id, group)
   end
 
-  -- While it is blocked, and after an end as dead: a member of it may be tried again, and add others. Not once it was cancelled.
+  -- Whether a group takes members. A blocked group does, and so does a dead one, because a member that is tried again
+  -- may add others. A cancelled group does not.
   function members.may_enter(id, head)
     local state = state_of(head)
     return (state == 'b' or state == 'd') and call('HEXISTS', extras_key(id), 'cancelAt') == 0
   end
 
-  -- The first of these groups that takes no more members.
+  -- Returns the first of these groups that takes no more members.
   function members.first_without_room(ids)
     for i = 1, #ids do
       local id = ids[i]
@@ -49,8 +54,8 @@ local function group_members()
     end
   end
 
-  -- It has ended as dead, and is blocked again. The new sequence makes its next end count. So are the groups that it is in, in each call those of the first
-  -- 200: the others stay dead until its next end.
+  -- Opens a dead group again, as blocked. The new sequence makes its next end count. The groups that contain it open
+  -- again as well, for the first 200 groups of a call; other groups stay dead until its next end.
   function members.open_again(id, head)
     if state_of(head) ~= 'd' then return end
     leave_ended(id, head, 'd')
@@ -62,7 +67,7 @@ local function group_members()
     if climbs <= CLIMBS then members.wait_for_retry(id) end
   end
 
-  -- A need of a group is met no more: its member is there anew, or is tried again.
+  -- Makes a group wait again for a member that was enqueued again or is tried again.
   local function wait_again(group, id, before)
     call('HSET', needs_key(group), id, need_of('member', '-'))
     if before == '-' then return end
@@ -70,7 +75,7 @@ local function group_members()
     group_rules().note_member_end(group, before, 'f')
   end
 
-  -- A group that has heard of an end of this member opens again, if it takes members.
+  -- Opens a group again that has heard of an end of this member, if it takes members.
   local function wait_for_member(group, name)
     local head, policy, before = head_of(group), read_need(call('HGET', needs_key(group), name))
     if head and policy == 'member' and is_end(before) and members.may_enter(group, head) then
@@ -79,7 +84,7 @@ local function group_members()
     end
   end
 
-  -- A new operation of this queue becomes a member. One of its id may have been one.
+  -- A new operation of this queue becomes a member. An operation with its id may have been one before.
   function members.enter(id, header, group)
     if not is_renewed[group] then
       local head = head_of(group)
@@ -95,12 +100,13 @@ local function group_members()
     call('ZADD', dependents_key(id), format('%.0f', sequence_of(header) - 1), group)
   end
 
-  -- It is tried again, or open again: its groups of this queue wait for it again.
+  -- A member is tried again, or is a group that is open again. The groups of this queue that it is in wait for it
+  -- again.
   function members.wait_for_retry(id)
     for group in string.gmatch(call('HGET', extras_key(id), 'groups') or '', '%w+') do wait_for_member(group, id) end
   end
 
-  -- The same of one in another queue: its first 100 dependents.
+  -- A member in another queue is tried again. The first 100 of its dependents wait for it again.
   function members.wait_for_remote(name)
     for _, group in ipairs(call('ZRANGE', dependents_key(name), '0', '99')) do wait_for_member(group, name) end
   end
@@ -111,7 +117,8 @@ local function group_members()
     leave_blocked(id)
   end
 
-  -- A group of a run has no members: it finishes with that run, and what its body has enqueued for then needs it. The worker holds the run.
+  -- The group of a run has no members. The group finishes with that run, and operations that the body has enqueued for
+  -- its end depend on the group. Returns whether the worker holds the run, and the group that the run has already.
   function members.holds_run(run)
     local worker, fence, id = string.match(run, '^(%S+) (%d+) (%w+)$')
     local element = call('HGET', PREFIX .. 'inflight:' .. worker, fence)
@@ -127,7 +134,8 @@ local function group_members()
     set_linked(parent, head_of(parent))
   end
 
-  -- It takes no more members, and ends when those that it has have ended. Returns whether it has; until then workers see to it that they are cancelled.
+  -- Cancels a group: it takes no more members, and ends when its members have ended. Returns whether it has ended;
+  -- until then workers cancel its members.
   function members.cancel(id, by, reason)
     if call('HEXISTS', extras_key(id), 'cancelAt') == 0 then note_requester(id, by, reason) end
     members.close(id)

@@ -1,11 +1,14 @@
--- Dependencies. The hash `needs:ID` has what an operation depends on: the id of each dependency, "POLICY END": what becomes of the operation if that
--- one ends otherwise than finished (cancel, run, hold), and the last end of it that it has heard of ('-' = none). The field `unmet` of its extras
--- counts those that it waits for; it is blocked as long as there are any.
--- The sorted set `dependents:ID` has what depends on an operation, each by the sequence that the dependency had at the last end that it has heard
--- of, or less than its sequence. A retry gives the dependency a higher sequence, so its next end counts again. `outbox` has those that ended and of whose end not all
--- dependents have heard: by sequence, and how they ended.
--- A dependency in another queue is called QUEUE/ID in all of these; see remote.lua. The need OPEN says that the producer has not said all yet.
--- Needs of groups have the policy member, and callbacks need their group with the policies success and death; see members.lua.
+-- Dependencies. The hash `needs:ID` has the dependencies of an operation, each as id → "POLICY END". The policy
+-- (cancel, run, hold) says what becomes of the operation if the dependency ends otherwise than finished. END is the
+-- last end that the operation has heard of ('-' = none). The field `unmet` of its extras counts the dependencies that
+-- the operation waits for; the operation is blocked as long as it waits for any.
+-- The sorted set `dependents:ID` has the dependents of an operation. The score is the sequence that the dependency had
+-- at the last end that the dependent has heard of, or less than its sequence. A retry gives the dependency a higher
+-- sequence, so its next end counts again. `outbox` has ended dependencies whose end some dependents have not heard of,
+-- by sequence and how they ended.
+-- A dependency in another queue is called QUEUE/ID in all of these; see remote.lua. The entry OPEN says that the
+-- producer has not said all yet. The dependencies of groups have the policy member, and callbacks depend on their group
+-- with the policies success and death; see members.lua.
 -- include: keys
 local OUTBOX = PREFIX .. 'outbox'
 local function needs_key(id) return PREFIX .. 'needs:' .. id end
@@ -16,10 +19,10 @@ local function is_queue_name(text) return text ~= '' and #text <= 128 and not fi
 local function id_of_name(name) return string.match(name, '%w+$') end
 
 local OPEN = '+'
--- An operation waits for at most so many.
+-- Most dependencies of an operation.
 local NEEDS_IN_ALL = 10000
 
--- m: it was removed.
+-- The letter m: it was removed.
 local ENDS = 'fdcem'
 local END_NAMES = { d = 'is dead', c = 'is cancelled', e = 'has expired', m = 'was removed' }
 
@@ -32,17 +35,17 @@ end
 
 local function is_end(state) return find(ENDS, state, 1, true) ~= nil end
 
--- A group has had the death of a member.
+-- The state of a group that has seen the death of a member.
 local SEEN = '!'
 
--- Whether a dependency in this state does not hold up any more what depends on it with this policy.
+-- Whether a dependency in this state no longer blocks its dependents with this policy.
 local function is_met(state, policy)
   if policy == 'death' then return state == SEEN end
   return state == 'f' or ((policy == 'run' or policy == 'member') and is_end(state))
 end
 local function read_need(need) return string.match(need or '', '^(%a+) (.)$') end
 
--- Whether an operation is a callback of a group that has not started, and whether it never will.
+-- Whether an operation is a callback of a group that has not started, and whether it can never start.
 local function callback_of(id)
   local needs, is_callback, is_hopeless = call('HSCAN', needs_key(id), '0', 'COUNT', '100')[2], false, false
   for i = 2, #needs, 2 do

@@ -1,10 +1,11 @@
--- Ends that queues elsewhere have to hear of, because something there depends on what has ended. `outbox:QUEUE` has them as `outbox` has those for this
--- queue. `outboxes` has the queues for which there are any, each with the instant from which on a relay may take them: a worker takes them for a second.
+-- Ends that other queues have to hear of, because operations there depend on the ended ones. `outbox:QUEUE` has them as
+-- `outbox` has those for this queue. `outboxes` has the queues with such ends, each with the instant from which a relay
+-- may take them: a worker takes them for a second.
 -- include: needs
 local OUTBOXES = PREFIX .. 'outboxes'
 local function outbox_of(queue) return OUTBOX .. ':' .. queue end
 
--- Whether there is a queue for which nothing waited yet.
+-- Whether a queue without waiting ends has got one.
 local has_new_outbox = false
 local function send_end(id, sequence, state, queues)
   for queue in string.gmatch(queues, '%S+') do
@@ -13,7 +14,7 @@ local function send_end(id, sequence, state, queues)
   end
 end
 
--- It is tried again: the end that others have not heard of is none any more.
+-- Takes back the end of an operation that is tried again, where dependents have not heard of it.
 local function take_back_end(id)
   call('ZREM', OUTBOX, id)
   local queues = call('HGET', extras_key(id), 'dependentQueues')

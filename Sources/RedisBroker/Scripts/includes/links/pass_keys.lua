@@ -1,8 +1,8 @@
--- Unique keys go to the next ones.
+-- Passes unique keys to the next operations.
 -- include: behind
 -- include: leave_blocked
 
--- Whether the result of what held the key is fresh for a time.
+-- Keeps the fresh result of a key's last holder. Returns whether it is fresh for a time.
 local function keep_result(key, id, fresh_for)
   local head = fresh_for and head_of(id)
   if not head or stored_state_of(head) ~= 'f' then return false end
@@ -12,7 +12,7 @@ local function keep_result(key, id, fresh_for)
   return true
 end
 
--- At most this many a call whose time is over.
+-- A call forgets at most this many results whose time is over.
 local FRESH_FORGOTTEN_AT_ONCE = 4
 local function forget_results()
   local keys = call('ZRANGEBYSCORE', PREFIX .. 'fresh', '-inf', NOW, 'LIMIT', '0', format('%d', FRESH_FORGOTTEN_AT_ONCE))
@@ -26,7 +26,7 @@ end
 local function give_next(key)
   local following = behind(key, '1')[1]
   if not following then return false end
-  -- Its record is gone, by an eviction or a hand.
+  -- The record is gone, by an eviction or by hand.
   if not head_of(following) then
     call('ZREM', behind_key(key), following)
     return give_next(key)
@@ -38,7 +38,8 @@ local function give_next(key)
   return true
 end
 
--- What the call has freed goes on. Who took one meanwhile keeps it. Mostly nothing waits for any of them.
+-- Passes on the keys that this call has freed. An operation that took one meanwhile keeps it. Mostly no operation waits
+-- for any of them.
 local function pass_keys()
   if not freed then return end
   local list, passed, free = freed, {}, {}

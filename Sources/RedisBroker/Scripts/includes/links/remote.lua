@@ -1,6 +1,7 @@
--- What this queue knows of operations in other queues that some of its own depend on. Such a one is called QUEUE/ID here. The hash `remote:QUEUE/ID` has
--- `sequence` and `state` of its last end of which this queue has heard (no state = of none), the `result` if it is short, since when its queue does not
--- know it (`unknownSince`), and how often that was asked (`asks`). `asking` says when each of them is looked at again: a message may be lost.
+-- Operations in other queues, called QUEUE/ID here, that operations of this queue depend on. The hash `remote:QUEUE/ID`
+-- has the last end that this queue has heard of (`sequence` and `state`; no state = none) and the `result` if it is
+-- short. `unknownSince` says since when the other queue does not know the operation, `asks` how often it was asked.
+-- `asking` says when each operation is looked at again: a message may be lost.
 -- include: needs
 local ASKING = PREFIX .. 'asking'
 local function remote_key(name) return PREFIX .. 'remote:' .. name end
@@ -11,9 +12,10 @@ local function ask_soon(name)
   call('ZADD', ASKING, 'LT', format('%d', now + FIRST_ASK), name)
 end
 
--- How one stands that its queue does not know, after the last end of it that this queue has heard of.
+-- Returns sequence and state of an operation that its queue does not know. `last` and `ended`: its last end that this
+-- queue has heard of.
 local function unknown_state(name, since, last, ended)
-  -- So long a queue may not know an operation until that counts as its removal.
+  -- An operation that its queue does not know for this long, in ms, counts as removed.
   local UNKNOWN_FOR = 600000
   if not since then call('HSET', remote_key(name), 'unknownSince', NOW) end
   local is_over = now - tonumber(since or now) >= UNKNOWN_FOR
@@ -21,9 +23,10 @@ local function unknown_state(name, since, last, ended)
   return last, '-'
 end
 
--- Its queue says that it is in this state (the letter of an end, - = it has not ended, ? = it is not there) with this sequence. Returns sequence and
--- letter of its last end (false = there was none), and whether this queue has not heard of that before. An end counts only with a higher sequence than the
--- last one; that it has finished also after a failure with a higher one, since it is final.
+-- Takes a state (the letter of an end, - = not ended, ? = unknown) and sequence that the other queue has reported.
+-- Returns sequence and letter of the operation's last end (false = none), and whether that end is news to this queue.
+-- An end counts only with a higher sequence than the last one. After another end, finished always counts, with a raised
+-- sequence, since it is final.
 local function hear_of(name, sequence, state)
   local key = remote_key(name)
   local known = call('HMGET', key, 'sequence', 'state', 'unknownSince')

@@ -1,4 +1,5 @@
--- A forced cancel ends an operation while its body may go on. Its unique key is not free before the body has stopped, or its worker is gone.
+-- A forced cancel ends an operation while its body may still run. The unique key is not free before the body has
+-- stopped, or its worker is gone.
 -- include: pass_keys
 
 local function keep_key(id, worker)
@@ -14,7 +15,7 @@ local function free_stopped_key(id)
   note_freed(key, id)
 end
 
--- Of all bodies that a worker may still run, when it is gone.
+-- Frees the keys of all bodies that a worker may still run, when the worker is gone.
 local function free_stopped_keys(worker)
   local requests = call('HVALS', PREFIX .. 'cancelling:' .. worker)
   table.sort(requests)

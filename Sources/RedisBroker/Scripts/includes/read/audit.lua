@@ -1,6 +1,6 @@
--- Shared by audits. A finding is code, subject, detail, and the effect of its fix in words ('' = it has none).
--- Each is looked at in one step, so what is found was wrong at that instant, whatever else was going on. `ARGV[1]` has the codes to fix, each in
--- blanks: such a finding is fixed in the step that has found it.
+-- Shared by audits. A finding is code, subject, detail, and the effect of its fix in words ('' = none). Each check is
+-- one step, so a finding was wrong at that instant, whatever else was going on. `ARGV[1]` has the codes to fix, each
+-- between blanks: the step that finds such a finding also fixes it.
 local findings = {}
 local function finding(code, subject, detail, words, change)
   findings[#findings + 1] = { code, subject, detail, words or '' }

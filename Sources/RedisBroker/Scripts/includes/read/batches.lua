@@ -1,11 +1,12 @@
--- What a cancel of the whole queue ended and was not cleared away: the newest batch first, each place from its tail, because it is cleared
--- away from its head. What is cleared away meanwhile follows in ended:c, so nothing is missed. The cursor is "b batch place position". The
--- places after BATCH_PLACES are the sets of the batch's unhandled names, then of its limit keys.
+-- Lists the operations that a cancel of the whole queue has ended and that are not cleared away. The newest batch comes
+-- first, and each place from its tail, because a sweep clears it away from its head. Operations that are cleared away
+-- meanwhile follow in ended:c, so none is missed. The cursor is "b batch place position". The places after BATCH_PLACES
+-- are the sets of the batch's unhandled names, then of its limit keys.
 -- include: rows
 local BATCH_PLACES = { 'lane:4', 'lane:3', 'lane:2', 'lane:1', 'lane:0', 'scheduled', 'retrying', 'blocked' }
 local LETTER_OF = { scheduled = 's', retrying = 't', blocked = 'b', unhandled = 'u', keyed = 'r' }
 
--- Key and kind of a batch's place; nil = it has no more.
+-- Returns key and kind of a batch's place; nil = it has no more.
 local function place_of(batch, place)
   local prefix, name = PREFIX .. 'batch:' .. format('%d', batch) .. ':', BATCH_PLACES[place]
   if name then return prefix .. name, name end
@@ -17,7 +18,7 @@ local function place_of(batch, place)
   if key then return PREFIX .. 'keyed:' .. format('%d', batch - 1) .. ':' .. key, 'keyed' end
 end
 
--- Each operation is listed by the element that counts; others were left behind.
+-- Adds the row of an operation whose element counts. A stale element is skipped.
 local function row_of_batch(place, element, sequence_limit, behind)
   if not LETTER_OF[place] and not is_reference(element) then return row_of(element, '', behind) end
   local head = head_of(LETTER_OF[place] and element or id_of(element))
@@ -33,7 +34,7 @@ local function row_of_batch(place, element, sequence_limit, behind)
   if row then add_row(row, behind) else leave_out() end
 end
 
--- From the tail of a batch's place.
+-- Reads a batch's place from its tail.
 local function read_place(key, place, position, wanted)
   if LETTER_OF[place] then return call('ZREVRANGE', key, position, position + wanted - 1) end
   local elements, reversed = call('LRANGE', key, -position - wanted, -position - 1), {}
@@ -41,7 +42,7 @@ local function read_place(key, place, position, wanted)
   return reversed
 end
 
--- 'b 0 …' is behind the last batch: the set follows.
+-- The cursor 'b 0 …' is behind the last batch: the set follows.
 local function page_of_batches()
   local batches = PREFIX .. 'batches'
   local first = tonumber(string.match(call('LINDEX', batches, 0) or '', '^%d+'))
@@ -66,7 +67,7 @@ local function page_of_batches()
   reply[1] = format('b %d %d %d', batch < first and 0 or batch, place, position)
 end
 
--- The batches, then with the same page what is cleared away.
+-- Lists the batches, then in the same page the operations that were cleared away.
 local function page_of_cancelled()
   page_of_batches()
   if reply[1] ~= '' and not find(reply[1], '^b 0 ') then return end

@@ -3,12 +3,12 @@
 -- include: limit_key_names
 -- include: needs
 
--- An answer ends with the row by which it has so many bytes: one operation may have some MiB.
+-- An answer ends with the row that reaches this size: one operation may have several MiB.
 local ANSWER_BYTES = 4194304
 local read = 0
 local function is_full() return read >= ANSWER_BYTES end
 
--- Who has the unique key of one that may wait for its turn there; nil = unknown.
+-- Returns the holder of the unique key that an operation may wait for; nil = unknown.
 local function key_holder(id)
   local key = call('HGET', extras_key(id), 'unique')
   return key and string.match(call('HGET', PREFIX .. 'unique', key) or '', '^%w+')
@@ -17,24 +17,24 @@ end
 local SHOWN_LINKS = 20
 local BYTES_OF_NEED = 2048
 
--- '' = it has no record, or no end is known of one in another queue.
+-- Returns the state of a dependency. '' = it has no record, or is in another queue and no end of it is known.
 local function state_of_dependency(name)
   if is_remote(name) then return call('HGET', PREFIX .. 'remote:' .. name, 'state') or '' end
   local head = head_of(name)
   return head and state_of(head) or ''
 end
 
--- What it depends on, what it waits for first, and what depends on it, at most SHOWN_LINKS of each: a field "need NAME" for each need, with the state of
--- that operation behind it.
+-- Adds at most SHOWN_LINKS dependencies, unmet ones first: for each a field "need NAME", with the state of that
+-- operation last.
 local function add_needs_shown(id, extras)
   local function show(field, value) extras[#extras + 1], extras[#extras + 2] = field, value end
-  -- All that one call may write; of more, some.
+  -- Reads all dependencies that one call may write, and only some of more.
   local scan, needs = call('HSCAN', needs_key(id), '0', 'COUNT', 500)[2], {}
   for i = 1, #scan, 2 do
     local policy, ended = read_need(scan[i + 1])
     if scan[i] ~= OPEN then needs[#needs + 1] = (is_met(ended, policy) and '1 ' or '0 ') .. scan[i] .. ' ' .. scan[i + 1] end
   end
-  -- A scan of many may leave it out.
+  -- A scan of many may leave OPEN out.
   local open = call('HGET', needs_key(id), OPEN)
   if open then needs[#needs + 1] = '0 ' .. OPEN .. ' ' .. open end
   read = read + 40 * #needs
@@ -53,7 +53,8 @@ local function add_dependents_shown(id, extras)
   show('dependentCount', format('%d', call('ZCARD', dependents_key(id))))
 end
 
--- One operation for people: its record and what only some have. nil and the record, if `is_sought` is given and says false of it.
+-- Returns one operation for people: its record, and data that only some operations have. Returns nil and the record if
+-- `is_sought` is given and rejects it.
 local function detail(id, is_sought)
   local record = call('GET', record_key(id))
   if not record or #record < HEAD then return {} end

@@ -1,12 +1,13 @@
--- The rows of a page: what the caller asks for, and what it is answered.
+-- The rows of a page: the request and the answer.
 -- include: detail
 local state, cursor, limit = ARGV[1], ARGV[2], tonumber(ARGV[3])
--- The cursor, how many rows were left out, for each other row the cursor of what is behind it, and these rows. `rows`: how many were found, in the
--- answer or left out. A cursor is a place in an order, so what stays is found once, whatever comes and goes; see decision 34.
+-- The answer: the cursor, how many rows were left out, the cursor behind each other row, and these rows. `rows` counts
+-- all rows found, also those left out. A cursor is a place in an order, so a row that stays is found once, whatever
+-- comes and goes; see decision 34.
 local places = {}
 local reply, rows = { '', 0, places }, 0
 
--- Rows of an answer at most: each costs the server several commands.
+-- Most rows of an answer: each costs the server several commands.
 local ROWS_OF_ANSWER = 200
 local function is_answered() return #places >= ROWS_OF_ANSWER or is_full() end
 
@@ -16,14 +17,15 @@ local function add_row(row, place)
   rows = rows + 1
 end
 
--- It cannot be what the caller looks for: only counted.
+-- Counts a row that cannot match the caller's search.
 local function leave_out()
   reply[2] = reply[2] + 1
   rows = rows + 1
 end
 
--- nil = the caller looks for nothing in particular. Else each value is a list of pieces, and a record is sought if it has all pieces of a
--- value. Texts may also be in it as an escape, or encrypted.
+-- Whether a record matches the caller's search; nil = the caller searches for nothing. Each value is a list of pieces,
+-- and a record matches if it has all pieces of one value. A record with escapes or encrypted text always matches,
+-- because the text may be in it.
 local is_sought
 if ARGV[4] then
   local values, i = {}, 4
@@ -59,7 +61,7 @@ local function row_of(element, owner, place)
   end
 end
 
--- How many members of a set come before one that has this score and id, or had it; `through`: it counts as well.
+-- Counts the members of a set before one that has this score and id, or had it. `through` counts that one as well.
 local function count_before(key, score, id, through)
   local low, high = call('ZCOUNT', key, '-inf', '(' .. score), call('ZCOUNT', key, '-inf', score)
   while low < high do
@@ -70,7 +72,7 @@ local function count_before(key, score, id, through)
   return low
 end
 
--- The next ones behind "score id", each with its score.
+-- Returns the next members behind "score id", each with its score.
 local function entries_behind(key, ascending, score, id, most)
   if ascending then
     local first = score and count_before(key, score, id, true) or 0
@@ -80,7 +82,7 @@ local function entries_behind(key, ascending, score, id, most)
   return call('ZREVRANGE', key, first, first + most - 1, 'WITHSCORES')
 end
 
--- Zsets: newest first, or the next due first; the cursor is "score id" of the last row.
+-- A page of a sorted set: newest first, or the next due first. The cursor is "score id" of the last row.
 local function page_of_set(key, ascending)
   local score, id = string.match(cursor, '^(%d+) (%w+)$')
   local entries = entries_behind(key, ascending, score, id, limit)
@@ -95,7 +97,7 @@ local function page_of_set(key, ascending)
   reply[1] = entries[looked] .. ' ' .. entries[looked - 1]
 end
 
--- How many elements of a lane to read next, by what those had that were looked at: LRANGE brings all of them at once.
+-- Returns how many elements of a lane to read next, by the size of those before, because LRANGE returns all at once.
 local function affordable(looked)
   if read == 0 then return 10 end
   return max(1, floor((ANSWER_BYTES - read) * looked / read))

@@ -1,8 +1,9 @@
 -- in the base
 -- include: record
 
--- When, by whom and why the cancel of the whole queue came that ended what has this head: the first one that covers its sequence. Their
--- batches stand in the order of their cancels until they are cleared away.
+-- Returns when, by whom and why the queue was cancelled, for an operation with this head that the cancel has ended. The
+-- first cancel that covers its sequence counts. Cancelled batches stand in the order of their cancels until they are
+-- cleared away.
 local function queue_cancel(head)
   local batches, sequence = PREFIX .. 'batches', sequence_of(head)
   local low, high = 0, call('LLEN', batches) - 1

@@ -1,7 +1,8 @@
 -- include: keys
 -- include: limits
 
--- The errors stay with the operation until it is erased, which looks for them where there are extras.
+-- Errors stay with the operation until it is erased. `erase` looks for errors only if the operation has extras, so the
+-- extras get a field.
 local function keep_error(id, error)
   local key = errors_key(id)
   call('RPUSH', key, error)

@@ -1,6 +1,6 @@
 -- in the base
--- The keys of one operation. A record's key is the id alone: three bytes a key are eight in the server's memory, and no other key begins
--- like an id.
+-- The keys of one operation. A record's key is the id alone: a prefix of three bytes costs eight in the server's
+-- memory, and no other key begins like an id.
 local function record_key(id) return PREFIX .. id end
 local function extras_key(id) return PREFIX .. 'x:' .. id end
 local function errors_key(id) return PREFIX .. 'errors:' .. id end

@@ -1,4 +1,4 @@
--- An operation becomes linked while references to it exist: these differ from its record in their flags.
+-- An operation can become linked while references to it exist. Such a reference differs from the record in its flags.
 -- include: header
 local function linked_header(element) return sub(element, 1, 1) .. '3' .. sub(element, 3) end
 
@@ -10,7 +10,8 @@ local function is_referred_to(record, element)
   return header_of(record) == header_of(element) or is_linked_since(record, element)
 end
 
--- Where a reference to it stands in a lane, from 0, among the first or (`rank` -1) the last `most`; false = it does not.
+-- Returns the position of a reference in a lane, from 0, among the first (`rank` 1) or the last (`rank` -1) `most`
+-- elements; false = not found.
 local function position_in_lane(lane, header, rank, most)
   local position = call('LPOS', lane, header, 'RANK', rank, 'MAXLEN', most)
   if position or not is_linked(header) then return position end

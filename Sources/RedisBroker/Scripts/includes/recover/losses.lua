@@ -1,9 +1,10 @@
--- The history of lost workers: of the newest LOST_KEPT, for LOST_KEPT_MS. A set by the instant at which what a worker held was last handed
--- back, and a hash of "lease until, last beat, handed back, dead, cancelled, ids, what it said about itself": the first LOST_NAMED ids, separated by commas.
+-- The history of lost workers: the newest LOST_KEPT, for LOST_KEPT_MS. A set has them by the instant of their last
+-- recovery. A hash has "lease until, last heartbeat, recovered, dead, cancelled, ids, info": the first LOST_NAMED ids,
+-- separated by commas, and the worker's description of itself.
 local LOST_KEPT = 1000
 local LOST_KEPT_MS = 86400000
 local LOST_FORGOTTEN_AT_ONCE = 100
--- Of what a worker said about itself; what is longer is not kept.
+-- Most bytes of a worker's description of itself; a longer one is not stored.
 local LOST_INFO_BYTES = 8192
 local LOST_NAMED = 20
 
@@ -16,12 +17,12 @@ local function forget_old_losses(set, about)
   call('HDEL', about, unpack(old))
 end
 
--- Called while it still has its lease, with each part of what it held: the numbers add up.
+-- Call this while the worker still has its lease, with each part of what it held: the numbers add up.
 local function keep_lost(worker, handed_back, dead, cancelled, ids)
   local set, about = PREFIX .. 'lost', PREFIX .. 'lost:about'
   local before, n, d, c, named, said = string.match(call('HGET', about, worker) or '', '^%d+ (%d+) (%d+) (%d+) (%d+) (%S*) (.*)$')
   local is_known = call('HMGET', PREFIX .. 'worker:' .. worker, 'beatAt', 'info')
-  -- Its hash may have gone, an hour after its last beat.
+  -- The worker's hash may be gone, an hour after its last heartbeat.
   local info = is_known[2] or said or ''
   if #info > LOST_INFO_BYTES then info = '' end
   for id in string.gmatch(named or '', '%w+') do ids[#ids + 1] = id end

@@ -1,7 +1,7 @@
--- What goes with a worker that is gone, in the registry of workers and timers.
+-- Takes a worker that is gone out of the registries of workers and timers.
 -- include: wake
 
--- Frees its number. Its hash may have gone before, an hour after its last beat.
+-- Frees the number of a worker. The worker's hash may be gone already, an hour after its last heartbeat.
 local function forget_number(worker)
   local number = call('HGET', PREFIX .. 'worker:' .. worker, 'number')
   if number then
@@ -14,7 +14,7 @@ local function forget_number(worker)
   end
 end
 
--- Another worker must learn of the next instant.
+-- Drops the timer of a worker, so that another one learns of the next instant.
 local function drop_timer(worker)
   if call('HGET', META, 'timerOwner') ~= worker then return end
   call('HDEL', META, 'timerOwner', 'next')

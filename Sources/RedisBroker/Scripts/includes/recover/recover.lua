@@ -1,4 +1,4 @@
--- Hands back what a lost worker held.
+-- Recovers the operations of a lost worker.
 -- include: limits
 -- include: enter_queue
 -- include: leave_inflight
@@ -16,13 +16,13 @@ local function lost_error(head, delivery)
     now, tonumber(failures_of(head)) + 1, delivery, delivery)
 end
 
--- The last delivery. One of those that were lost together may be what kills workers, so they do not go together again: each
--- waits for a time of its own, which follows from its id.
+-- Delays an operation before its last delivery. One of the operations that were lost together may be what kills
+-- workers, so they do not start together again: each waits for a time that follows from its id.
 local function put_off(element, delivery)
   local head = head_for(element)
   if not head then return 0 end
   local id = id_of(head)
-  -- Multiplied, so that ids which count upwards are spread too.
+  -- The factor spreads ids that count upwards as well.
   local due = now + tonumber(string.match(id, '....$'), 36) * 7919 % LAST_DELIVERY_SPREAD_MS
   enter_set(id, head, 's', due, nil, delivery, ZERO9)
   return 1
@@ -53,7 +53,7 @@ local function recover(worker, fence, recovery)
   end
 end
 
--- How many of the oldest one call hands back: of untracked ones each has up to 1 MiB.
+-- Returns how many of the oldest operations one call recovers: an untracked one has up to 1 MiB.
 local function count_within_limits(worker, fences)
   local bytes, most = 0, min(#fences, SWEEP_LIMIT)
   for i = 1, most do
@@ -63,7 +63,8 @@ local function count_within_limits(worker, fences)
   return most
 end
 
--- The oldest first; its lease goes with the last of them. `cause`: why it is taken for lost, as it is stored in the operations.
+-- Recovers the oldest operations of a worker; its lease goes with the last of them. `cause`: why the worker counts as
+-- lost, as stored in the operations.
 local function recover_all(worker, cause)
   local fences = oldest_fences(worker)
   local count = count_within_limits(worker, fences)

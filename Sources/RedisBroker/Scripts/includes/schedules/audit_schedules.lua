@@ -1,4 +1,4 @@
--- Next instants against the schedules that they are of; a queue has at most 1,000 schedules.
+-- Checks that each next instant has its schedule. A queue has at most 1,000 schedules.
 -- include: audit
 -- include: schedule_entry
 local function check_schedules()

@@ -1,12 +1,13 @@
--- META 'schedules' is "how many there are, the next instant or 0, the worker that watches for it": without this field there are no schedules.
--- A heartbeat that finds the watching worker gone, or the instant passed, makes its own worker the one that watches.
+-- META 'schedules' is "how many schedules, the next instant or 0, the worker that watches for it". Without this field
+-- the queue has no schedules. A heartbeat makes its own worker the one that watches if the watching worker is gone, or
+-- if the instant has passed.
 -- include: schedule_entry
 local PASSED_MS = 1000
 local WATCHED = '^(%d+) (%d+) (%S*)$'
 
 local function write_watch(count, due, worker) call('HSET', META, 'schedules', format('%d %d %s', count, due, worker)) end
 
--- After a change of schedules. Returns whether an instant comes sooner than before.
+-- Call this after a change of schedules. Returns whether an instant comes sooner than before.
 local function note_schedules()
   local _, before, worker = string.match(call('HGET', META, 'schedules') or '0 0 ', WATCHED)
   local count, due = call('HLEN', SCHEDULES) / 2, next_of_schedules() or 0
@@ -15,10 +16,10 @@ local function note_schedules()
   return due > 0 and (before == 0 or due < before)
 end
 
--- Which worker watches may be decided anew: each beats.
+-- Asks all workers for a heartbeat, which may change the worker that watches.
 local function announce_schedules() pcall('PUBLISH', CHANNELS .. 'control', 'schedules') end
 
--- Milliseconds until this worker should look for what is due, '' = another one does. `stored`: META 'schedules'.
+-- Milliseconds until this worker should look for due schedules; '' = it need not. `stored`: META 'schedules'.
 local function watch_schedules(worker, stored)
   local count, due, watching = string.match(stored, WATCHED)
   due = tonumber(due)
@@ -31,7 +32,7 @@ local function watch_schedules(worker, stored)
   return format('%d', max(0, due - now))
 end
 
--- The worker leaves.
+-- Gives up the watch of a worker that leaves.
 local function leave_schedules(worker)
   local count, due, watching = string.match(call('HGET', META, 'schedules') or '', WATCHED)
   if watching ~= worker then return end
