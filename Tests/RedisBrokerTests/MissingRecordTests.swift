@@ -138,4 +138,37 @@ struct MissingRecordTests {
             #expect(try await bench.claim(worker, 9).operations.map(\.id) == [waiting[1].id])
         }
     }
+    @Test("leaves the running ones of its limit key by a fix, and the next one starts")
+    func fixedRunning() async throws {
+        try await on { broker, bench in
+            let worker = try bench.worker()
+            _ = try await broker.redis.setLimits([.keyConcurrency(1)], by: "ann", queue: queue)
+            let ids = try await bench.enqueue(2, key: "a")
+            #expect(try await bench.claimOne(worker).id == ids[0])
+            try broker.delete("inflight:\(worker)")
+            try lose(ids[0], of: broker)
+            try await fix([.running(key: "a")], [], broker.redis)
+            #expect(try await bench.claim(worker, 9).operations.map(\.id) == [ids[1]])
+        }
+    }
+
+    @Test("An operation that no worker holds is recovered by a fix, and its limit key no longer counts it")
+    func fixedUnheld() async throws {
+        try await on { broker, bench in
+            let worker = try bench.worker()
+            _ = try await broker.redis.setLimits([.keyConcurrency(1)], by: "ann", queue: queue)
+            let id = try await bench.enqueue(1, key: "a")[0]
+            #expect(try await bench.claimOne(worker).id == id)
+            try broker.delete("inflight:\(worker)")
+            try await fix([], [id], broker.redis)
+            #expect(try await bench.claim(worker, 9).operations.map(\.id) == [id])
+        }
+    }
+}
+
+extension ClockedBroker {
+    /// Deletes a key of the queue, as a hand would.
+    fileprivate func delete(_ name: String) throws {
+        try TestServer.shared.ask(RedisCommand("DEL", prefix + name))[0].expectSuccess()
+    }
 }

@@ -275,6 +275,31 @@ struct ReportTests {
         #expect(times[3] - times[0] >= .milliseconds(750))
         try await harness.stop()
     }
+
+    @Test("of one queue waits for no other queue, whose server does not answer")
+    func separately() async throws {
+        let server = SilentServer(InMemoryBroker(), queue: "away")
+        let harness = Harness(
+            broker: server.base,
+            connection: { _ in server },
+            configuration: .quick("away,near"),
+            handlers: [
+                OperationHandler(name: "talk") { _, context in
+                    context.progress(0.5)
+                    return []
+                }
+            ]
+        )
+        let away = try await harness.broker.put("talk", queue: "away")
+        harness.start()
+        #expect(await comesTrue { server.isAsked.isOpen })
+        let near = try await harness.broker.put("talk", queue: "near")
+        #expect(try await harness.reaches(.finished, near, queue: "near"))
+        #expect(try await harness.state(away, queue: "away") == .executing)
+        server.answers.open()
+        #expect(try await harness.reaches(.finished, away, queue: "away"))
+        try await harness.stop()
+    }
 }
 
 private final class ReportCounter: Forwarding {
@@ -295,6 +320,24 @@ private final class ReportCounter: Forwarding {
             return times.count
         }
         defer { continuation.yield(count) }
+        return try await base.report(reports, number: number, worker: worker, queue: queue)
+    }
+}
+
+/// A broker that leaves the reports of one queue without an answer until the test lets it answer.
+private final class SilentServer: Forwarding {
+    let base: InMemoryBroker
+    let isAsked = Latch()
+    let answers = Latch()
+    private let queue: String
+
+    init(_ base: InMemoryBroker, queue: String) { (self.base, self.queue) = (base, queue) }
+
+    func report(_ reports: [Report], number: Int, worker: WorkerID, queue: String) async throws -> [Bool] {
+        if queue == self.queue {
+            isAsked.open()
+            _ = await answers.wait(isDeaf: false)
+        }
         return try await base.report(reports, number: number, worker: worker, queue: queue)
     }
 }

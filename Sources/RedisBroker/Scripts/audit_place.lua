@@ -1,11 +1,14 @@
--- Checks a part of one place of a queue: every operation in it has a record that says so.
+-- Checks a part of one place of a queue: every operation in it has a record that agrees.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  codes of findings to fix, each in blanks
--- ARGV[2]  lane:N | unhandled:N | keyed:N:KEY | next:N:KEY | running:KEY | scheduled | retrying | blocked | expiring | ended:S | inflight:WORKER | cancelling:WORKER | batch:N
--- ARGV[3]  cursor, 0 = the beginning  ARGV[4] about so many at once, at most 500
--- Output   cursor of the rest (0 = none), number looked at, number of stale references, findings, then of lanes the operations that are ready there
--- Events   r for each that waited for a unique key whose holder is gone, and can start; without codes to fix nothing changes
--- Lanes are read from their tails: what is pushed or popped meanwhile makes no element slip through.
+-- ARGV[1]  codes of findings to fix, each between blanks
+-- ARGV[2]  lane:N | unhandled:N | keyed:N:KEY | next:N:KEY | running:KEY | scheduled | retrying | blocked | expiring |
+--          unique | ended:S | inflight:WORKER | cancelling:WORKER | batch:N
+-- ARGV[3]  cursor, 0 = the beginning  ARGV[4] about how many to look at, at most 500
+-- Output   cursor of the rest (0 = none), number looked at, number of stale references, findings, then for a lane the
+--          operations that are ready there
+-- Events   r for each operation that can start because the holder of its unique key is gone; without codes to fix
+--          nothing changes
+-- Lanes are read from their tails, so no element is missed if others are pushed or popped meanwhile.
 -- include: base
 -- include: record
 -- include: linked_header
@@ -23,7 +26,7 @@ local key = PREFIX .. place
 local looked, stale, live = 0, 0, {}
 
 local highest_sequence, highest_fence = 0, 0
--- The queue's counters are ahead of whatever was counted.
+-- Checks that a counter of the queue is not behind a number in use.
 local function check_counter(name, highest)
   local counter = tonumber(call('HGET', META, name) or 0)
   if highest <= counter then return end
@@ -70,7 +73,7 @@ local function walk_lane()
   return format('%d', position)
 end
 
--- Others of its limit key, or those behind it at a unique key, go on.
+-- Takes an operation out of a set of its limit key, so that others of the key go on.
 local function leave_key_places(member)
   call('ZREM', key, member)
   limits_of_keys().touch(string.match(about, '^%d+:(.*)$'))
@@ -81,7 +84,7 @@ local function pass_key(name, holder)
   pass_keys()
 end
 
--- Of sorted sets by state: the record must say the same.
+-- Checks a member of a sorted set: its record must say the same state.
 local function check_member(id, state)
   local head = head_of(id)
   if not head then
@@ -97,7 +100,8 @@ local function check_member(id, state)
   end
 end
 
--- What expires must still be waiting. A limit key that is out of rate is no id.
+-- An operation with a deadline must still wait. An entry that begins with * is a limit key without a start, and not an
+-- id.
 local function check_expiring(id)
   if find(id, '*', 1, true) == 1 then return end
   local head = head_of(id)
@@ -152,7 +156,13 @@ local function walk_held()
   return scan[1]
 end
 
--- What a limit key says runs, runs. The key is free again once the rest is taken out.
+-- Ends the count of an operation for its limit key; the next one of the key takes the place.
+local function stop_counting(id)
+  srem(key, id)
+  limits_of_keys().touch(about)
+end
+
+-- Operations that a limit key counts as running must run. Others are taken out, which frees their places.
 local function walk_running()
   local scan = call('SSCAN', key, cursor, 'COUNT', limit)
   for i = 1, #scan[2] do
@@ -160,7 +170,7 @@ local function walk_running()
     local head = head_of(scan[2][i])
     if not head or stored_state_of(head) ~= 'x' then
       finding('leftover', scan[2][i], 'its limit key ' .. about .. ' says that it runs, but it does not: others wait for its place',
-        'take it out', { srem, key, scan[2][i] })
+        'take it out', { stop_counting, scan[2][i] })
     end
   end
   return scan[1]
@@ -179,7 +189,7 @@ local function walk_orders()
   return scan[1]
 end
 
--- What a batch holds is cleared away by sweepers, if the list of batches names it.
+-- Sweeps clear away a batch only if the list of batches names it.
 local function check_batch()
   for _, batch in ipairs(call('LRANGE', PREFIX .. 'batches', 0, 999)) do
     if string.match(batch, '^%d+') == about then return '0' end
@@ -194,7 +204,7 @@ local function check_batch()
   return '0'
 end
 
--- A key of an operation that has ended is free all the same: but what waits for it would wait for ever.
+-- The unique key of an ended operation is free all the same, but an operation that waits for it would wait for ever.
 local function check_unique(name, holder)
   local id, rest = string.match(holder, '^(%w+) ?(.*)$')
   local head = rest == '' and head_of(id)

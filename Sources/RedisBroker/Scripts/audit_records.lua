@@ -1,9 +1,11 @@
--- Checks operations by their ids: every record lies where it says, and nothing is kept of what has no record.
+-- Checks operations by their ids: every record is in the place that it names, and no data stays without a record.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  codes of findings to fix, each in blanks
--- ARGV[2…] ids, at most 500; also QUEUE/ID of what is in other queues
--- Output   findings, then for each record whose reference is in a lane: id and head; no look into a lane can tell whether it is there
--- Events   ready, for each operation that a fix puts back; without codes to fix nothing changes
+-- ARGV[1]  codes of findings to fix, each between blanks
+-- ARGV[2…] ids, at most 500; QUEUE/ID for operations of other queues
+-- Output   findings, then id and head of each record whose reference should be in a lane: this script does not search
+--          lanes
+-- Events   r for each operation that a fix puts back, and r, s or c for dependents of a missing operation; without
+--          codes to fix nothing changes
 -- include: base
 -- include: record
 -- include: audit
@@ -23,7 +25,7 @@ local function check_set(id, head, place, score)
     'put it there again', { zadd, PREFIX .. place, format('%.0f', score), id })
 end
 
--- By the number in the record; where that leads to nobody, all workers are asked, up to 1,000.
+-- Looks at the worker with the number in the record. If no worker has that number, all are searched, up to 1,000.
 local function is_held(worker, fence)
   if worker then return call('HEXISTS', PREFIX .. 'inflight:' .. worker, fence) == 1 end
   for _, other in ipairs(call('ZRANGE', PREFIX .. 'leases', 0, 999)) do
@@ -32,12 +34,18 @@ local function is_held(worker, fence)
   return false
 end
 
--- What runs counts for its limit key.
+-- Checks that a running operation counts for its limit key.
 local function check_key(id, head)
   local key = has_limit_key(head) and call('HGET', extras_key(id), 'limitKey')
   if not key or call('SISMEMBER', PREFIX .. 'running:' .. key, id) == 1 then return end
   finding('counter', id, 'it runs, but its limit key ' .. key .. ' does not count it: too many may run',
     'count it', { sadd, PREFIX .. 'running:' .. key, id })
+end
+
+-- Makes an operation ready that no worker holds. Its limit key no longer counts it.
+local function recover_unheld(id, head)
+  if has_limit_key(head) then limits_of_keys().stop(id) end
+  enter_tail(id, changed_header(head, nil, nil, delivery_of(head) + 1, nil, ZERO9))
 end
 
 local function check_executing(id, head)
@@ -46,7 +54,7 @@ local function check_executing(id, head)
   if is_held(worker, fence) then return end
   finding('lost', id, 'its record says executing under fence ' .. fence .. ', but '
     .. (worker and worker .. ' does not hold it' or 'its worker is unknown'),
-    'hand it back, as from a lost worker', { enter_tail, id, changed_header(head, nil, nil, delivery_of(head) + 1, nil, ZERO9) })
+    'hand it back, as from a lost worker', { recover_unheld, id, head })
 end
 
 local function check_unhandled(id, head)
@@ -56,17 +64,19 @@ local function check_unhandled(id, head)
     'make it ready', { enter_tail, id, header_of(head) })
 end
 
--- What waits for its turn at a unique key stands behind it.
+-- Checks that an operation that waits for its turn at a unique key stands behind it.
 local function check_turn(id, head, key)
   if call('ZSCORE', PREFIX .. 'behind:' .. key, id) then return end
   finding('lost', id, 'it waits for a unique key, but does not stand behind it', 'put it there',
     { zadd, PREFIX .. 'behind:' .. key, format('%.0f', sequence_of(head)), id })
 end
 
--- What it waits for in another queue is looked at again, and it has heard of what this queue knows.
+-- Checks a dependency in another queue: it is looked at again, and its dependent has heard of each end that this queue
+-- knows.
 local function check_remote_need(id, name)
   local told, known = call('ZSCORE', dependents_key(name), id), call('HMGET', remote_key(name), 'sequence', 'state')
-  -- A member that is enqueued again after its end: the answer tells the group that it is no new one.
+  -- A member may have been enqueued again after its end. The answer says whether it was, so a question that is asked
+  -- soon is no finding yet.
   local asked = tonumber(call('ZSCORE', ASKING, name) or 0)
   local is_asked_soon = asked > 0 and asked <= now + FIRST_ASK
   if known[2] and tonumber(told or 0) < tonumber(known[1]) and not is_asked_soon and not call('ZSCORE', OUTBOX, name) then
@@ -81,15 +91,17 @@ local function check_remote_need(id, name)
   end
 end
 
--- Dependents of a missing operation go on as their policies say. The sequence is higher than the last of which they have heard.
+-- Counts a missing dependency as removed. The dependents go on as their policies say. The new sequence is higher than
+-- the last one that they have heard of.
 local function note_gone(dependency, id)
   call('ZADD', dependents_key(dependency), 'NX', '0', id)
   add('notEnqueued', 1)
   note_ended_dependency(dependency, call('HINCRBY', META, 'sequence', 1), 'm')
 end
 
--- A need has a record, knows who waits for it, and will say how it ends. An operation that has heard a bad end and waits all the same waits for a
--- person, with the policy hold or after a retry. The dependency may be removed then: `neverStarts` names such operations.
+-- Checks a dependency: it has a record, knows its dependent, and will report its end. An operation that has heard of a
+-- bad end and still waits needs a person: its policy is hold, or it was retried. The dependency may be removed then:
+-- `neverStarts` names such operations.
 local function check_need(id, dependency, heard)
   if heard == 'm' then return end
   if is_remote(dependency) then return check_remote_need(id, dependency) end
@@ -108,7 +120,7 @@ local function check_need(id, dependency, heard)
   end
 end
 
--- Where they are many, the first are looked at.
+-- Only the first dependencies are checked, if they are many.
 local NEEDS_AT_ONCE = 100
 local function check_needs(id, unmet)
   local needs, found, misses = call('HSCAN', needs_key(id), '0', 'COUNT', NEEDS_AT_ONCE)[2], 0, 0
@@ -132,13 +144,13 @@ local function check_needs(id, unmet)
   end
 end
 
--- Of an open group it is noticed if its opener is silent.
+-- Checks that a silent opener of an open group is noticed.
 local function check_opener(id, group)
   if find(group, ' 0$') or call('HEXISTS', needs_key(id), OPEN) == 0 or call('ZSCORE', ASKING, '+' .. id) then return end
   finding('lost', id, 'it is an open group, and is never closed if its opener is silent', 'watch it', { zadd, ASKING, '0', '+' .. id })
 end
 
--- What is blocked waits for an operator, its turn at a unique key, or what it depends on.
+-- A blocked operation waits for an operator, its turn at a unique key, or its dependencies.
 local function check_blocked(id, head)
   local about = call('HMGET', extras_key(id), 'turn', 'unique', 'heldAt', 'unmet', 'group')
   local unmet = tonumber(about[4] or 0)
@@ -148,14 +160,15 @@ local function check_blocked(id, head)
   if not about[1] and not about[3] and unmet <= 0 then finding('lost', id, 'it is blocked, and waits for nothing: release it') end
 end
 
--- What is kept of an operation in another queue goes when nothing depends on it any more: that is looked at, too.
+-- A planned look at an operation in another queue deletes its data once nothing depends on it. Checks that such a look
+-- is planned.
 local function check_remote(name)
   if call('ZSCORE', ASKING, name) then return end
   if call('EXISTS', remote_key(name), dependents_key(name)) == 0 then return end
   finding('leftover', name, 'kept of an operation in another queue that is never looked at', 'look at it', { zadd, ASKING, '0', name })
 end
 
--- Ends of which other queues have to hear are carried there.
+-- Checks that ends are relayed to the queues that have to hear of them.
 local function check_dependent_queues(id)
   local queues = call('HGET', extras_key(id), 'dependentQueues') or ''
   for queue in string.gmatch(queues, '%S+') do
@@ -165,7 +178,8 @@ local function check_dependent_queues(id)
   end
 end
 
--- An operation that waits for its limit key stands in no lane. Its head stays as it is when the key moves it to one.
+-- Whether a ready operation stands in a lane. An operation that waits for its limit key does not, and its head stays
+-- the same when the key moves it to a lane.
 local function stands_in_lane(id, head)
   local key = has_limit_key(head) and call('HGET', extras_key(id), 'limitKey')
   return not key or not call('ZSCORE', waiting_of_key(key), id)
@@ -174,7 +188,7 @@ end
 local function check_orphan(id)
   local keys = {}
   for _, kind in ipairs({ 'x:', 'errors:', 'log:', 'needs:', 'inputs:', 'dependents:' }) do
-    -- Of what was removed, dependents may not have heard yet.
+    -- Dependents of a removed operation may not have heard of its end yet.
     local is_of_outbox = kind == 'dependents:' and call('ZSCORE', OUTBOX, id)
     if not is_of_outbox and call('EXISTS', PREFIX .. kind .. id) == 1 then keys[#keys + 1] = PREFIX .. kind .. id end
   end

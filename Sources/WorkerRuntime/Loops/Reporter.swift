@@ -2,29 +2,55 @@ import Logging
 import Operations
 import Synchronization
 
-/// Sends what running operations say about themselves: progress, log lines, checkpoints, acknowledged cancels.
+/// Sends the reports of running operations: progress, log lines, checkpoints, acknowledged cancels.
 ///
 /// One pass:
-/// 1. Waits for something to send: at once for acknowledgements and for operations that have ended, otherwise at least
+/// 1. Waits for reports. Acknowledgements and the reports of ended operations are sent at once, others at least
 ///    `Defaults.reportInterval` after the last time.
-/// 2. Gathers it per queue and sends it under the fences, in bounded calls, until it is answered.
-/// 3. Lets the ends of operations go that waited for their reports: an end never overtakes them.
+/// 2. Collects the reports of each queue and sends them under the fences, in bounded calls, until they are answered.
+///    Each queue has one call in flight: a queue whose server does not answer delays no other queue.
+/// 3. Releases the ends of operations that waited for their reports: an end never overtakes them.
 final class Reporter: Sendable {
-    private struct State {
-        /// Have something to say, within the usual rhythm.
+    /// The reports of one queue.
+    private struct Line {
+        /// Operations with reports to send at the usual interval.
         var waiting: [HeldOperation] = []
-        /// Have something to say now.
+        /// Operations with reports to send now.
         var hurried: [HeldOperation] = []
-        /// Have ended, and what to do once their reports have arrived.
-        var ended: [(operation: HeldOperation, arrived: @Sendable () -> Void)] = []
-        /// Reports about operations that forced cancels have ended, by queue.
-        var ofForced: [String: [Report]] = [:]
+        /// Ended operations, with the action for the time when their reports have arrived.
+        var ended: [Ended] = []
+        /// Reports about operations that forced cancels have ended.
+        var ofForced: [Report] = []
+        /// True while a call of this queue is in flight.
+        var isBusy = false
+
+        /// Takes the reports to send now; nil = none, or a call is in flight.
+        mutating func take(all: Bool) -> Work? {
+            guard !isBusy else { return nil }
+            let work = Work(
+                operations: hurried + ended.map(\.operation) + (all ? waiting : []),
+                ended: ended,
+                ofForced: ofForced
+            )
+            guard !work.operations.isEmpty || !ofForced.isEmpty else { return nil }
+            (hurried, ended, ofForced, isBusy) = ([], [], [], true)
+            if all { waiting = [] }
+            return work
+        }
+    }
+
+    private typealias Ended = (operation: HeldOperation, arrived: @Sendable () -> Void)
+
+    private struct Work {
+        var operations: [HeldOperation]
+        var ended: [Ended]
+        var ofForced: [Report]
     }
 
     private let broker: any WorkerBroker
     private let worker: WorkerID
     private let logger: Logger
-    private let state = Mutex(State())
+    private let lines = Mutex<[String: Line]>([:])
     private let signal = Signal()
     private let numbers = Atomic(0)
 
@@ -37,81 +63,64 @@ final class Reporter: Sendable {
     // MARK: Asking
 
     func reportsWaiting(_ operation: HeldOperation) {
-        state.withLock { $0.waiting.append(operation) }
-        signal.raise()
+        add(operation.queueName) { $0.waiting.append(operation) }
     }
 
-    func hurry(_ operation: HeldOperation) {
-        state.withLock { $0.hurried.append(operation) }
-        signal.raise()
-    }
+    func hurry(_ operation: HeldOperation) { add(operation.queueName) { $0.hurried.append(operation) } }
 
     func finish(_ operation: HeldOperation, arrived: @escaping @Sendable () -> Void) {
-        state.withLock { $0.ended.append((operation, arrived)) }
-        signal.raise()
+        add(operation.queueName) { $0.ended.append((operation, arrived)) }
     }
 
     /// Sends a report about an operation that a forced cancel has ended.
-    func send(_ report: Report, ofForced queue: String) {
-        state.withLock { $0.ofForced[queue, default: []].append(report) }
+    func send(_ report: Report, ofForced queue: String) { add(queue) { $0.ofForced.append(report) } }
+
+    private func add(_ queue: String, _ change: (inout Line) -> Void) {
+        lines.withLock { change(&$0[queue, default: Line()]) }
         signal.raise()
     }
 
     // MARK: Sending
 
     func run() async {
-        var nextRegular = ContinuousClock.now
-        while !Task.isCancelled {
-            let isTime = ContinuousClock.now >= nextRegular
-            let work = take(all: isTime)
-            if work.operations.isEmpty, work.ended.isEmpty, work.ofForced.isEmpty {
-                await pause(until: nextRegular)
-                continue
+        await withDiscardingTaskGroup { group in
+            var nextRegular = ContinuousClock.now
+            while !Task.isCancelled {
+                let isTime = ContinuousClock.now >= nextRegular
+                let work = take(all: isTime)
+                guard !work.isEmpty else {
+                    await pause(until: nextRegular)
+                    continue
+                }
+                if isTime { nextRegular = .now + Defaults.reportInterval }
+                for (queue, work) in work { group.addTask { await self.send(work, queue: queue) } }
             }
-            if isTime { nextRegular = .now + Defaults.reportInterval }
-            await send(work)
         }
     }
 
-    private typealias Work = (
-        operations: [HeldOperation], ended: [(operation: HeldOperation, arrived: @Sendable () -> Void)],
-        ofForced: [String: [Report]]
-    )
-
-    private func take(all: Bool) -> Work {
-        state.withLock { state in
-            var operations = state.hurried + state.ended.map(\.operation)
-            let ended = state.ended
-            let ofForced = state.ofForced
-            (state.hurried, state.ended, state.ofForced) = ([], [], [:])
-            if all {
-                operations += state.waiting
-                state.waiting = []
-            }
-            return (operations, ended, ofForced)
-        }
+    private func take(all: Bool) -> [(String, Work)] {
+        lines.withLock { lines in lines.keys.compactMap { queue in lines[queue]?.take(all: all).map { (queue, $0) } } }
     }
 
     private func pause(until instant: ContinuousClock.Instant) async {
-        if state.withLock({ $0.waiting.isEmpty }) { await signal.wait() } else { await signal.wait(until: instant) }
+        let isIdle = lines.withLock { $0.values.allSatisfy { $0.waiting.isEmpty || $0.isBusy } }
+        if isIdle { await signal.wait() } else { await signal.wait(until: instant) }
     }
 
-    private func send(_ work: Work) async {
-        for (queue, operations) in Dictionary(grouping: work.operations, by: \.queueName) {
-            await send(operations, queue: queue)
+    private func send(_ work: Work, queue: String) async {
+        await send(work.operations, queue: queue)
+        // A negative answer means that the record is gone or was retried.
+        var rest = work.ofForced[...]
+        while !rest.isEmpty {
+            let batch = Self.batch(of: rest)
+            rest = rest.dropFirst(batch.count)
+            guard await deliver(batch, queue: queue) != nil else { return }
         }
-        // Where an answer says no, the record is gone or was retried.
-        for (queue, reports) in work.ofForced {
-            var rest = reports[...]
-            while !rest.isEmpty {
-                let batch = Self.batch(of: rest)
-                rest = rest.dropFirst(batch.count)
-                guard await deliver(batch, queue: queue) != nil else { return }
-            }
-        }
-        if Task.isCancelled { return }  // not confirmed, so their ends stay unsent
+        if Task.isCancelled { return }  // not confirmed, so the ends stay unsent
         for operation in work.operations { operation.reportsSent() }
         for each in work.ended { each.arrived() }
+        lines.withLock { $0[queue]?.isBusy = false }
+        signal.raise()
     }
 
     private func send(_ operations: [HeldOperation], queue: String) async {
@@ -142,7 +151,7 @@ final class Reporter: Sendable {
         )
     }
 
-    /// Sends until it is answered; nil = cancelled. A repeat has the number of the first try.
+    /// Sends reports until they are answered; nil = cancelled. A repeat has the number of the first attempt.
     private func deliver(_ batch: [Report], queue: String) async -> [Bool]? {
         let number = numbers.add(1, ordering: .relaxed).newValue
         var backoff = Backoff()

@@ -12,22 +12,24 @@ import Synchronization
 public protocol RetryDeciding: SendableMetatype {
     /// Decides what follows a failed attempt, in place of the type's `retryPolicy`.
     ///
-    /// It has to end the attempts itself. In a worker the producer's limit ends them at the latest, or 999 attempts. A worker does not call this
-    /// for an error that is not retryable (`OperationFailing.isRetryable`), such as arguments that do not fit. At the time limit the error is an
-    /// `OperationsError` with `.timedOut`.
+    /// The function must end the attempts itself. In a worker they also end at the producer's limit, or after 999
+    /// attempts. A worker does not call this for an error that is not retryable (`OperationFailing.isRetryable`), such
+    /// as arguments that do not fit. At the time limit the error is an `OperationsError` with `.timedOut`.
     ///
     /// - Parameters:
-    ///   - error: what `main` threw.
+    ///   - error: the error of `main`.
     ///   - attempt: the number of the attempt, from 1.
     static func retryPolicy(for error: any Error, attempt: Int) -> RetryDecision
 }
 
 /// Adopt this to be called when an operation dies or ends.
 ///
-/// In a worker the hooks run on the operation's slot, before the end is stored. If the worker is lost meanwhile, the operation runs and ends
-/// once more. A cancel at the same moment may still turn `dead` into `cancelled`. Hooks may write log lines; after 10 s their task is
-/// cancelled. They are not called if the operation ends while no worker runs it: cancelled while it waited, expired, or lost too often. A local
-/// queue calls them right after the end.
+/// In a worker the hooks run on the operation's slot, before the end is stored. If the worker is lost in between, the
+/// operation runs and ends once more. A cancel at the same moment may still turn `dead` into `cancelled`. Hooks may
+/// write log lines; their task is cancelled after 10 s.
+///
+/// Hooks are not called if the operation ends while no worker runs it: cancelled while it waited, expired, or lost too
+/// often. A local queue calls them right after the end.
 public protocol EndObserving: Sendable {
     /// Called if the operation is dead: an attempt failed, and no other one follows. Called before `ended`.
     ///
@@ -39,7 +41,7 @@ public protocol EndObserving: Sendable {
     /// Called when the operation has ended, in any state.
     ///
     /// - Parameters:
-    ///   - ending: how it ended.
+    ///   - ending: the state, error and attempts of the ended operation.
     ///   - context: the context of the last run.
     func ended(_ ending: LocalOperationEnding, _ context: OperationContext) async
 }
@@ -57,13 +59,13 @@ extension EndObserving {
 }
 
 extension LocalOperationQueue {
-    /// Runs a distributed operation in this process, with its `main`, retry policy and time limit. The arguments are not stored, and nothing
-    /// survives the process.
+    /// Runs a distributed operation in this process, with its `main`, retry policy and time limit. The arguments are
+    /// not stored, and the operation does not survive the process.
     ///
     /// - Parameters:
     ///   - operation: the operation.
     ///   - priority: the priority.
-    ///   - headers: what `main` finds in `OperationContext.headers`.
+    ///   - headers: the value of `OperationContext.headers` for `main`.
     /// - Returns: the local operation, with the result of `main`.
     @discardableResult
     public func add<Work: DistributedOperation>(
@@ -78,12 +80,12 @@ extension LocalOperationQueue {
 }
 
 extension ValueOperation {
-    /// Makes a local operation of a distributed one. See `LocalOperationQueue.add(_:priority:headers:)`.
+    /// Makes a local operation from a distributed one. See `LocalOperationQueue.add(_:priority:headers:)`.
     ///
     /// - Parameters:
     ///   - operation: the operation.
     ///   - priority: the priority.
-    ///   - headers: what `main` finds in `OperationContext.headers`.
+    ///   - headers: the value of `OperationContext.headers` for `main`.
     public convenience init<Work: DistributedOperation>(
         running operation: Work,
         priority: OperationPriority = .normal,
@@ -169,7 +171,7 @@ private struct LocalLink: OperationLink {
         case .progress(let fraction, let message): operation.report(progress: fraction, message)
         case .log(let line): operation.report(log: String(decoding: line, as: UTF8.self))
         case .checkpoint(let json): runs.stored.withLock { $0.checkpoint = json }
-        // The caller of `cancel` reads the state.
+        // No report is needed: the caller of `cancel` reads the state.
         case .cancelAcknowledged, .cancelStopped: break
         }
     }
@@ -178,14 +180,22 @@ private struct LocalLink: OperationLink {
     var onceResults: OnceResults? { runs.onceResults }
 }
 
-/// What the runs of a local operation share: its headers, and what one stores for the next.
+/// The shared state of a local operation's runs: its headers, and values that one run stores for the next.
 private final class LocalRuns: Sendable {
-    let stored = Guarded(StoredByRuns())
+    let stored: Guarded<StoredByRuns>
     let onceResults: OnceResults
     let headers: [String: String]
 
     init(_ id: OperationID, _ headers: [String: String]) {
         self.headers = headers
-        onceResults = OnceResults(id: id, read: { [:] }, write: { _, _ in .stored })
+        let stored = Guarded(StoredByRuns())
+        self.stored = stored
+        onceResults = OnceResults(id: id, read: { stored.withLock { $0.once } }) { label, json in
+            stored.withLock { stored in
+                let outcome = OnceResults.judge(label, json, beside: stored.once)
+                if outcome == .stored { stored.once[label] = json }
+                return outcome
+            }
+        }
     }
 }
