@@ -32,7 +32,11 @@ let package = Package(
     targets: [
         // Libraries, in the order in which they may import each other (see STYLE in CONTRIBUTING.md).
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
-        .target(name: "Operations", swiftSettings: strict),
+        .target(
+            name: "Operations",
+            dependencies: [.product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict
+        ),
         .target(
             name: "RedisClient",
             dependencies: [

@@ -31,8 +31,8 @@ install() {
     [ "$(id -u)" -eq 0 ] || sudo=sudo
     echo "installing: ${missing[*]}"
     $sudo apt-get update -qq
-    # Debian starts a system-wide Redis after the installation. Sluice starts its own, so RUNLEVEL=1 keeps Debian's from starting. Without an
-    # init system it does not start anyway.
+    # Debian starts a system-wide Redis after the installation. Sluice starts its own, so RUNLEVEL=1 prevents Debian's.
+    # Without an init system it does not start anyway.
     $sudo env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 

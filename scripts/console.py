@@ -1,4 +1,4 @@
-"""The commands of pages in Markdown, and what should be printed. scripts/check-console says what the syntax is."""
+"""The commands of Markdown pages, and their expected output. scripts/check-console describes the syntax."""
 import dataclasses
 import os
 import pathlib
@@ -30,7 +30,9 @@ class Command:
 
 
 def blocks(lines):
-    """The fenced blocks of a page: language, mark, and the numbers of the first line and of the one behind the last."""
+    """Yields the fenced blocks of a page: language, mark, and the numbers of the first line and of the one after the
+    last.
+    """
     begin = None
     for number, line in enumerate(lines):
         if not line.startswith("```"):
@@ -48,7 +50,7 @@ def is_of_shell(language, lines):
 
 
 def commands(lines, first, end):
-    """The commands of a console block."""
+    """Returns the commands of a console block."""
     found = []
     for number in range(first, end):
         line = lines[number]
@@ -93,7 +95,7 @@ class Page:
         self.mentions = [(text.count("\n", 0, match.start()) + 1, match[1]) for match in re.finditer(r"(?<!`)`sluice\s([^`]+)`", text)]
 
     def write(self, results):
-        """Replaces the output of these commands, the last first, so that the numbers of lines above stay right."""
+        """Replaces the output of these commands, the last first, so that earlier line numbers stay right."""
         for command, printed in reversed(results):
             self.lines[command.first:command.end] = printed
         self.path.write_text("\n".join(self.lines) + "\n")

@@ -1,7 +1,10 @@
-"""Counts the instructions of an operation under callgrind, and fails if they have grown. usage: scripts/check-costs [BINARY]
+"""Counts the instructions of an operation under callgrind, and fails if they have grown.
 
-Unlike times, instructions hardly depend on the machine and its load. Each case runs with two numbers of operations, and the difference leaves
-out the start of the program. The start is a case of its own: a whole process that enqueues one operation.
+usage: scripts/check-costs [BINARY]
+
+Unlike times, instructions hardly depend on the machine and its load. Each case runs with two numbers of operations, and
+the difference leaves out the start of the program. The start is a separate case: a whole process that enqueues one
+operation.
 """
 import json
 import os
@@ -12,9 +15,10 @@ import sys
 import tempfile
 import time
 
-# The committed numbers: instructions per operation, or per process, of a debug build for x86_64 with Swift 6.3. Measurements varied by up to
-# 7 %, because the number of operations in a call depends on how fast they end. 25 % more means that something was added to each operation.
-# If a change is worth its cost, write the new number here and the reason into the commit.
+# The committed numbers: instructions per operation, or per process, of a debug build for x86_64 with Swift 6.3.
+# Measurements varied by up to 7 %, because the number of operations in a call depends on how fast they end. 25 % more
+# means that something was added to each operation. If a change is worth its cost, write the new number here and the
+# reason into the commit.
 MARGIN = 1.25
 START = "process that enqueues one"
 COMMITTED = {
@@ -67,7 +71,7 @@ def batch(count):
 
 
 def measure(count):
-    """Instructions of both cases with this number of operations."""
+    """Returns the instructions of both cases with this number of operations."""
     redis("FLUSHALL")
     enqueued = instructions(binary, "enqueue", "--batch", batch(count), "--redis", url, *PATIENT)
     drained = instructions(binary, "worker", "--burst", "-c", "100", "--redis", url, *PATIENT)
@@ -90,7 +94,7 @@ int sigsuspend(const sigset_t *mask) {
 
 
 def prepare():
-    """A copy of the binary that callgrind can run."""
+    """Makes a copy of the binary that callgrind can run. Returns the path of the library to preload."""
     global binary
     # Valgrind cannot read Swift's debugging information.
     stripped = os.path.join(folder.name, "sluice")

@@ -35,7 +35,7 @@ QUICK_WORLD = ("--seed", "4", "--operations", "60", "--unbounded", "--no-shrink"
 # Worlds of the long run: as many as take a few minutes, on one server and on clusters.
 WORLDS = ("--seed", "21", "--seeds", "6", "--side-by-side", "2", "--unbounded", "--no-shrink")
 WORLDS_IN_MEMORY = 1000
-# Two pages of those whose commands all run.
+# Two of the pages whose commands the long run checks
 QUICK_PAGES = "docs/unique-keys.md", "docs/deployment.md"
 # Fault scenarios that do not test a time. The others need a machine that does nothing else (scripts/faults runs all).
 FAULTS = (
@@ -46,8 +46,8 @@ FAULTS = (
 RANDOM_STEPS = 25_000
 
 
-# What a cluster changes is where keys are: which node gets a call, and what goes over several nodes. These suites say nothing about that, and
-# run without a cluster only. A new suite runs in both ways unless it is added here.
+# A cluster changes only where keys are: which node gets a call, and which calls span several nodes. The suites below do
+# not depend on that, and run only without a cluster. A new suite runs in both ways unless it is added here.
 NOT_ON_A_CLUSTER = {
     "they use no Redis": ["ImageRun"],
     "they start the servers or clusters that they need, in both ways the same": [
@@ -69,7 +69,7 @@ class Step:
     def run(self, shared):
         self.begin = time.monotonic()
         with self.log.open("wb") as log:
-            # A session of its own, so that a signal reaches all that the step has started.
+            # A separate session, so a signal reaches every process of the step
             self.process = subprocess.Popen(
                 self.command, cwd=root, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
                 env=os.environ | shared | self.environment
@@ -83,18 +83,21 @@ class Step:
         return f"{self.seconds() // 60:.0f} min {self.seconds() % 60:02.0f} s"
 
     def failures(self):
-        """The lines of its output that say what failed, or its last ones. They stand at the end of the run, where a cut output still has them."""
+        """Returns the output lines that name failures, or the last lines.
+
+        The run prints these lines at its end, where even a cut output has them.
+        """
         lines = self.log.read_text(errors="replace").splitlines()
         return ([line for line in lines if "✘" in line or "Fatal error" in line] or lines)[-12:]
 
     def progress(self):
-        """For how long it runs, and the last that it said."""
+        """Returns how long the step has run, and its last line of output."""
         lines = self.log.read_text(errors="replace").splitlines() or [""]
         return f"{self.title} ({self.time()}): {lines[-1].strip()[:100]}"
 
 
-# So many tests of a process run at once. Without a bound all begin together, and each waits for a processor more than for what it tests: then
-# even a call to Redis can take longer than its deadline of 5 s.
+# The number of tests of a process that run at once. Without a limit all tests start together and compete for the
+# processors. Then even a call to Redis can exceed its deadline of 5 s.
 WIDTH = 32
 
 
@@ -109,8 +112,8 @@ def skipping(suites):
     return [word for name in names for word in ("--skip", rf"[./]{name}\w*/")]
 
 
-# One target at a time in each lane: all tests of a process share two threads, and a test that waits must not stand behind a hundred others.
-# Tests of the worker's loops measure what these do in time: the small targets run before the lanes, with nothing beside.
+# Each lane runs one target at a time: all tests of a process share two threads, and a waiting test must not queue
+# behind a hundred others. Tests of the worker's loops measure times, so the small targets run alone, before the lanes.
 LARGE = ("RedisClientTests", "RedisBrokerTests", "IntegrationTests")
 
 
@@ -124,7 +127,7 @@ def faults(title, *options):
 
 
 def lanes():
-    """Each rule once."""
+    """Returns the lanes that check each rule once."""
     return [
         [tests("IntegrationTests")],
         [
@@ -140,11 +143,11 @@ def lanes():
 
 
 def long_lanes():
-    """The same in other surroundings, what is rare, and what proves that the others find something."""
+    """Returns the lanes with other surroundings, with rare cases, and with proofs that the other steps find errors."""
     return [
         [
-            # Each program as the user of its role, with the permissions that `sluice config acl` prints; ACL LOG must be empty after each
-            # test. In the other steps programs are the default user.
+            # Each program connects as the user of its role, with the permissions that `sluice config acl` prints. ACL
+            # LOG must be empty after each test. In the other steps programs are the default user.
             tests("IntegrationTests", " with minimal permissions", SLUICE_TEST_USERS="1"),
             faults("Faults", "--only", FAULTS),
         ],
@@ -184,13 +187,13 @@ def report(step, failed):
     else:
         failed.append(step.title)
         text = f"\n{step.log.read_text(errors='replace')}\n== {step.title}: FAILED with {step.code} after {step.time()}\n"
-    # In one call, so that lines of two lanes do not mix.
+    # One call, so lines of two lanes do not mix
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
 def stop(steps, number):
-    """As a terminal's Ctrl-C: everything that was started is ended, and nothing else starts."""
+    """Ends everything that was started and starts nothing else, like Ctrl-C in a terminal."""
     stopping.set()
     for step in steps:
         if step.process and step.code is None:
@@ -200,7 +203,7 @@ def stop(steps, number):
 
 
 def run(all_lanes, failed):
-    """Lanes side by side, until all have ended."""
+    """Runs lanes side by side until all have ended."""
     threads = [
         threading.Thread(target=run_lane, args=(number, lane, failed), daemon=True) for number, lane in enumerate(all_lanes)
     ]
@@ -222,7 +225,7 @@ def main():
     parser.add_argument("--all", action="store_true")
     options = parser.parse_args()
     logs.mkdir(parents=True, exist_ok=True)
-    # Each of these is a set of lanes; one set runs after the other.
+    # Sets of lanes; one set runs after the other
     sets = [[small_targets()], lanes()] + ([long_lanes()] if options.all else [])
     steps = [step for each in sets for lane in each for step in lane]
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

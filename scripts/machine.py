@@ -10,7 +10,7 @@ root = pathlib.Path(__file__).resolve().parent.parent
 
 
 def build():
-    """Installs missing packages and builds. Its output goes to stderr, as all progress does."""
+    """Installs missing packages and builds. All output goes to stderr, as progress does."""
     setup = "source scripts/common.sh && require_swift"
     if not (shutil.which("redis-server") and pathlib.Path("/usr/include/hiredis/hiredis.h").exists()):
         setup += " && install libhiredis-dev redis-server"

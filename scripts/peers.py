@@ -1,9 +1,9 @@
-"""The section of docs/performance.md with what `scripts/compare` measured, and its plot."""
+"""The section of docs/performance.md with the results of `scripts/compare`, and its plot."""
 import json
 import statistics
 from xml.sax.saxutils import escape
 
-# What, its unit, and whether more is better.
+# Name, unit, and whether more is better
 ROWS = {
     "one by one": ("enqueue, one by one, awaited", "/s", True),
     "from 64": ("enqueue, 64 tasks or threads, one each", "/s", True),
@@ -19,7 +19,7 @@ WIDTH, BAR, LEFT, TOP = 760, 22, 130, 40
 
 
 def section(path, folder, wrapped):
-    """The lines of the section; writes its plot. `wrapped` breaks a paragraph into lines."""
+    """Returns the lines of the section and writes its plot. `wrapped` breaks a paragraph into lines."""
     about, *measured = map(json.loads, path.read_text().splitlines())
     figures = {}
     for line in measured:

@@ -1,4 +1,4 @@
-"""The page docs/performance.md: two pages of figures and what they mean, made from the figures of `scripts/bench` and `scripts/compare`."""
+"""The page docs/performance.md: results and their meaning, from `scripts/bench` and `scripts/compare`."""
 import pathlib
 import textwrap
 
@@ -6,7 +6,7 @@ import peers
 import plots
 
 NOTES = "decisions/0023-what-bounds-the-figures.md"
-# Why a budget may be missed. A budget that is missed without a line here is listed without a reason.
+# Reasons why a budget may be missed. A missed budget without a line here is listed without a reason.
 REASONS = {
     "one by one, awaited": "The budget leaves the enqueue script less time than its commands take.",
     "pick-up by an idle worker": "Redis and the worker are cold after a pause.",
@@ -19,11 +19,11 @@ REASONS = {
 
 
 class Missing(Exception):
-    """A figure that this run did not measure."""
+    """A result that this run did not measure."""
 
 
 class Figures:
-    """Measured figures by name and parameters."""
+    """Measured results by name and parameters."""
 
     def __init__(self, measured):
         self.machine = next(each["machine"] for each in measured if "machine" in each)
@@ -37,7 +37,7 @@ class Figures:
         return found
 
     def item(self, name, **parameters):
-        """The last one: a case that has a budget is measured after those that only show a trend."""
+        """Returns the last item: a case with a budget is measured after those that only show a trend."""
         return self.all(name, **parameters)[-1]
 
     def value(self, name, **parameters):
@@ -62,7 +62,7 @@ def number(value):
 
 
 def rate(value):
-    """Three digits say more than the machine repeats."""
+    """Returns a rate with three digits, because more would not be reproducible."""
     step = 10 ** max(0, len(f"{value:.0f}") - 3)
     return f"{round(value / step) * step:,}/s"
 
@@ -78,7 +78,7 @@ def wrapped(text, indent=""):
 
 
 def measured_only(makers):
-    """What can be said with the figures that there are."""
+    """Yields the results of the makers whose figures were measured."""
     for make in makers:
         try:
             yield make()
@@ -94,7 +94,7 @@ def table(header, rows):
 
 
 def meanings(f):
-    """What a user can rely on, a sentence for each."""
+    """Returns what a user can rely on, one sentence each."""
     return [
         lambda: f"""**One enqueue that is awaited takes {number(1000 / f.value('one by one, awaited, tracked'))} ms**;
         a bare PING takes {number(1000 / f.value('PING one by one'))} ms. To enqueue much, enqueue in bulk or from many tasks:
@@ -127,7 +127,7 @@ def meanings(f):
 
 
 def kinds(f):
-    """One row each, a figure for tracked and one for untracked operations."""
+    """Returns one row for each kind of work, with a figure for tracked and one for untracked operations."""
     def both(title, make):
         return lambda: (title, make("tracked"), make("untracked"))
 
@@ -179,7 +179,7 @@ def local_queue(f):
 
 
 def flow(f):
-    """What limits, keys and dependencies cost."""
+    """Returns the costs of limits, keys and dependencies."""
     def row(each):
         share = f"{each['ratio']:.2f} × {each['reference']['name']}"
         time = next((other for other in f.items if other["name"] == f"{each['name']}, script time per operation"), None)
@@ -191,7 +191,7 @@ def flow(f):
 
 
 def budgets(f):
-    """How many budgets were met, and each that was not."""
+    """Returns how many budgets were met, and each that was not."""
     judged = [each for each in f.items if "met" in each]
     missed = [each for each in judged if not each["met"]]
     lines = wrapped(
@@ -218,7 +218,7 @@ def budgets(f):
 
 
 def section(title, *paragraphs):
-    """A heading and its paragraphs, or nothing if there is nothing below it."""
+    """Returns a heading and its paragraphs, or nothing if all paragraphs are empty."""
     paragraphs = [each for each in paragraphs if each]
     if not paragraphs:
         return []
@@ -229,7 +229,7 @@ def section(title, *paragraphs):
 
 
 def page(measured, docs):
-    """The lines of the page; writes its plots."""
+    """Returns the lines of the page and writes its plots."""
     f = Figures(measured)
     drawn = [each for group in plots.draw(f.items, docs / "plots").values() for each in group]
     about = f.machine

@@ -1,4 +1,4 @@
-"""Draws measurements as SVG, without a library, so that the report only needs Python."""
+"""Draws measurements as SVG without a library, so the report only needs Python."""
 import math
 from xml.sax.saxutils import escape
 
@@ -40,7 +40,8 @@ def _plots(items):
         {name: [(ranks[p], v) for p, v in series("latency", name, "percentile") if p in ranks] for name in names},
         "one of so many is slower", "milliseconds",
     )
-    # Measurements of different minutes differ by more than growth. Ratios were measured interleaved, so each is drawn from the same start.
+    # Measurements of different minutes differ by more than growth. Ratios were measured interleaved, so each line is
+    # drawn from the same start.
     growth = {}
     for each in items:
         if each["name"].endswith(", server time"):

@@ -1,4 +1,4 @@
-"""Rules for the Redis scripts in Sources/RedisBroker/Scripts, for scripts/lint. Prints what breaks one and exits with 1."""
+"""Checks rules for the Redis scripts in Sources/RedisBroker/Scripts. Prints violations and exits with 1."""
 import pathlib
 import re
 import sys
@@ -8,13 +8,14 @@ scripts = {path.stem: path for path in root.glob("*.lua")}
 includes = {path.stem: path for path in (root / "includes").rglob("*.lua")}
 failures = []
 
-# Two fast paths do what the rest of their scripts does, without its functions; ShortWayTests compares what both leave.
+# Two fast paths repeat the work of their scripts without the included functions. ShortWayTests compares the results.
 FAST_PATHS = {"enqueue_single", "claim_single"}
 WRITING = set(
     "RPUSH LPUSH LPOP RPOP LREM LTRIM LMOVE ZADD ZREM ZREMRANGEBYRANK ZPOPMIN ZPOPMAX ZINCRBY HDEL HSET HSETNX HINCRBY RENAME RENAMENX DEL UNLINK "
     "SET SETRANGE APPEND MSET MSETNX".split()
 )
-# Keys that hold no operations: counters, workers, requests, what stands beside a record. `key`, `set` and `about` are names of such.
+# Keys that hold no operations: counters, workers, requests, extras of a record. `key`, `set` and `about` are variables
+# with such keys.
 OTHERS = (
     r"META|TOTALS|STANDING|SCHEDULES|DUE|UNIQUE|OUTBOX|ASKING|outbox_of|outbox$|(behind|needs|inputs|dependents|remote)_key|calls$|key$|set$|about$|awaited$|intents$|extras$|(extras|errors|log)_key"
     r"|PREFIX \.\. '(wake|stream|leases|worker:|numbers|cancelling:|intents|lost|full|fresh|keyLimits|keyBuckets)"
@@ -22,7 +23,7 @@ OTHERS = (
 
 
 def code_of(path):
-    """The lines without comments and the texts in quotes."""
+    """Returns the lines without comments and quoted texts."""
     lines = [re.sub(r"(^|\s)--.*", "", line) for line in path.read_text().splitlines()]
     return [re.sub(r"'[^']*'", "''", line) for line in lines]
 
@@ -42,7 +43,7 @@ def all_needs(path, seen):
 
 
 def defined_in(path):
-    """The names that a file defines at its outermost level."""
+    """Returns the names that a file defines at its outermost level."""
     found = set()
     for line in code_of(path):
         if match := re.match(r"local function (\w+)", line):
@@ -53,14 +54,14 @@ def defined_in(path):
 
 
 def own_names(text):
-    """Every local, parameter and loop variable of a file, wherever it stands."""
+    """Returns every local, parameter and loop variable of a file."""
     found = set(re.findall(r"local function (\w+)", text))
     for names in re.findall(r"local ([\w, ]+)", text) + re.findall(r"function[ \w.]*\(([\w, ]*)\)", text) + re.findall(r"for ([\w, ]+?) (?:in|=)", text):
         found.update(name.strip() for name in names.split(","))
     return found
 
 
-# What the base defines is there for all.
+# Every script may use the definitions of the base.
 base = set()
 for path in (root / "includes/base").glob("*.lua"):
     if path.stem in ("start", "clock", "rest"):
@@ -71,7 +72,7 @@ LUA |= set("redis cmsgpack string table math tonumber tostring ipairs pairs next
 
 
 def check_needs(path, seen):
-    """A file includes what it uses."""
+    """Checks that a file includes what it uses."""
     text = "\n".join(code_of(path))
     words = set(re.findall(r"(?<![.:\w])[A-Za-z_]\w*", re.sub(r"([{,]\s*)\w+ = ", r"\1", text))) - own_names(text)
     for word in sorted(words & owner.keys()):
@@ -87,7 +88,7 @@ def lines_of(path):
 
 
 def check_positions(path):
-    """Positions in headers and records stand in the folder record."""
+    """Checks that positions in headers and records are only in the folder record."""
     for number, line in lines_of(path):
         text = line.replace("sub(element, 1, SHOWN_BYTES)", "").replace("sub(DIGITS,", "").replace("call('SET', PREFIX .. 'full'", "")
         if re.search(r"\b(sub|byte)\(.*\d|GETRANGE', [^,]+, *'?\d+'?, *'?\d|SETRANGE|MSETNX|call\('SET'", text):
@@ -95,7 +96,7 @@ def check_positions(path):
 
 
 def check_moves(path):
-    """Only lifecycle changes a place of operations or the head of a record; other scripts write to what stands in OTHERS."""
+    """Checks that only lifecycle changes places of operations or heads of records. Others write only to OTHERS."""
     for number, line in lines_of(path):
         for command, key in re.findall(r"call\('([A-Z]+)', ([^,)]*)", line):
             if command in WRITING and not re.match(OTHERS, key):
@@ -105,7 +106,7 @@ def check_moves(path):
 
 
 def check_commands(path):
-    """Access rules are read from the scripts, so each command is spelled out where it is called."""
+    """Checks that each command is spelled out where it is called: the access rules are read from the scripts."""
     for number, line in lines_of(path):
         if re.search(r"\bcall\((?!')(?!range, key)", line):
             failures.append(f"{path}:{number}: a command that is not spelled out: {line.strip()}")

@@ -1,4 +1,4 @@
-"""A redis-server of its own with workers and commands beside it, for the scripts that measure."""
+"""A redis-server with workers and commands, for the scripts that measure."""
 import argparse
 import json
 import os
@@ -11,7 +11,7 @@ import time
 
 
 class Site:
-    """A redis-server, and what uses it. Everything ends with it."""
+    """A redis-server and the processes that use it. All of them end together."""
 
     def __init__(self, binary, folder):
         self.binary, self.folder, self.children = binary, folder, []
@@ -55,14 +55,14 @@ class Site:
 
     def end(self):
         for child in reversed(self.children):
-            # What is stopped would not be collected before it goes on.
+            # A stopped process must continue before it can be collected.
             child.send_signal(signal.SIGCONT)
             child.kill()
             child.wait()
 
 
 class Report:
-    """Prints figures beside their limits, and remembers which exceed theirs."""
+    """Prints results beside their limits, and remembers which exceed a limit."""
 
     def __init__(self):
         self.failed = []

@@ -16,7 +16,7 @@ extension EmbeddedRedis {
                 return try askOnce()
             } catch {
                 if isRefused() { return .notListening }
-                // The server may be ending: then the next try is refused.
+                // The server may be ending. In this case, the next try is refused.
                 if patience.wait() { continue }
                 throw EmbeddedRedisError(
                     .notAnswering,

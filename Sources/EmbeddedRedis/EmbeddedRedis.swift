@@ -1,10 +1,11 @@
 import Foundation
 import RedisClient
 
-/// A private redis-server of this user, on a unix socket in the state folder. All commands without a Redis URL share it.
+/// A private redis-server of this user, on a unix socket in the state folder. All commands without a Redis URL share
+/// this server.
 ///
-/// The first command that needs it starts it. It runs in a session of its own until `stop()`. Its append-only file is written to disk every
-/// second. All methods block the calling thread and are meant for start-up.
+/// The first command that needs the server starts it. The server runs in a session of its own until `stop()`, and
+/// writes its append-only file to disk every second. All methods block the calling thread and are meant for start-up.
 package struct EmbeddedRedis: Sendable {
     package struct Status: Sendable, Equatable {
         package var pid: Int32
@@ -20,23 +21,24 @@ package struct EmbeddedRedis: Sendable {
     private let environment: [String: String]
 
     /// - Parameters:
-    ///   - directory: the folder of its files; nil takes the first of `$SLUICE_STATE_DIR/redis`, `$XDG_STATE_HOME/sluice/redis` and
-    ///     `~/.local/state/sluice/redis` whose variable is set.
+    ///   - directory: the folder of the server's files. nil takes `$SLUICE_STATE_DIR/redis`, else
+    ///     `$XDG_STATE_HOME/sluice/redis`, else `~/.local/state/sluice/redis`.
     ///   - environment: the environment variables to read (also PATH and SLUICE_REDIS_SERVER).
     package init(directory: String? = nil, environment: [String: String] = ProcessInfo.processInfo.environment) {
         self.environment = environment
         place = ServerPlace(directory: directory, environment: environment)
     }
 
-    /// The path of the socket, at most 100 bytes. It is in the runtime or temporary directory if the folder's own path is too long.
+    /// The path of the socket, at most 100 bytes. If the folder's own path is too long, the socket is in the runtime or
+    /// temporary directory.
     package var socketPath: String { place.socketPath }
     package var directory: String { place.directory }
     package var endpoint: RedisEndpoint { .unix(path: place.socketPath) }
 
     // MARK: Start
 
-    /// Adopts the running server or starts one, and waits until it answers and has loaded its data. If several processes call this at the
-    /// same time, one of them starts the server.
+    /// Adopts the running server or starts one. Waits until the server answers and has loaded its data. If several
+    /// processes call this at the same time, one of them starts the server.
     /// - Throws: ``EmbeddedRedisError``.
     package func start() throws(EmbeddedRedisError) -> Status {
         try place.prepare()
@@ -174,7 +176,8 @@ package struct EmbeddedRedis: Sendable {
         )
     }
 
-    /// Takes the lock that a server holds while it lives, even if its socket was removed. Two servers must never write one append-only file.
+    /// Takes the lock that a server holds while it lives, even after its socket was removed. Two servers must never
+    /// write to one append-only file.
     private func lockLife() throws(EmbeddedRedisError) -> FileLock {
         var patience = Patience(.seconds(5))
         repeat {

@@ -2,7 +2,7 @@
 package struct EmbeddedRedisError: Error, Sendable, CustomStringConvertible {
     /// A closed set, safe as a metric label.
     package enum Code: String, Sendable {
-        /// There is no redis-server on this machine.
+        /// No redis-server was found on this machine.
         case serverMissing
         /// The state folder cannot be made, or other users can access it.
         case folder
@@ -17,7 +17,7 @@ package struct EmbeddedRedisError: Error, Sendable, CustomStringConvertible {
     }
 
     package var code: Code
-    /// One sentence: what is wrong and what to do.
+    /// One sentence: the problem and the fix.
     package var message: String
     package var cause: (any Error)?
 

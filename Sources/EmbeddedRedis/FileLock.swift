@@ -24,7 +24,7 @@ final class FileLock {
     func release() { close(descriptor) }
 }
 
-/// Short pauses until a condition holds or the time is over. They block the thread.
+/// Short pauses until a condition holds or the time is over. Each pause blocks the thread.
 struct Patience {
     private let end: ContinuousClock.Instant
     private var pause: useconds_t = 2_000

@@ -21,7 +21,7 @@ struct ServerPlace: Sendable {
     /// The first of `$SLUICE_STATE_DIR/redis`, `$XDG_STATE_HOME/sluice/redis` and `~/.local/state/sluice/redis`.
     private static func stateFolder(_ environment: [String: String]) -> String {
         if let own = environment["SLUICE_STATE_DIR"], !own.isEmpty { return own + "/redis" }
-        // The XDG specification says that a relative path is to be ignored.
+        // The XDG specification requires that relative paths are ignored.
         if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return state + "/sluice/redis" }
         return home(environment) + "/.local/state/sluice/redis"
     }
@@ -36,7 +36,8 @@ struct ServerPlace: Sendable {
         return full.count > 1 && full.hasSuffix("/") ? String(full.dropLast()) : full
     }
 
-    /// The path of the socket, which has at most 107 bytes. For a long folder it is in the runtime or temporary directory.
+    /// The path of the socket, at most 100 bytes. If the path is too long, the socket is in the runtime or temporary
+    /// directory.
     private static func socketPath(in directory: String, _ environment: [String: String]) -> String {
         let path = directory + "/redis.sock"
         if path.utf8.count <= maxSocketPathBytes { return path }
@@ -61,7 +62,8 @@ struct ServerPlace: Sendable {
         try checkFiles()
     }
 
-    /// Refuses links and other people's files where the server's own are: Redis follows links, and would write what they lead to.
+    /// Refuses links and other users' files in the places of the server's own files. Redis would follow a link and
+    /// write to its target.
     private func checkFiles() throws(EmbeddedRedisError) {
         for path in [configurationPath, logPath, startLockPath, lifeLockPath] {
             try Self.expect(S_IFREG, "a regular file", at: path)
@@ -80,7 +82,8 @@ struct ServerPlace: Sendable {
         unlink(socketPath)
     }
 
-    /// Throws if something else is at the path: it was not made by Sluice and must not be overwritten.
+    /// Refuses another kind of file or another owner at the path. Sluice did not make such a file and must not
+    /// overwrite it.
     static func expect(_ kind: mode_t, _ name: String, at path: String) throws(EmbeddedRedisError) {
         var state = stat()
         guard lstat(path, &state) == 0 else { return }
@@ -115,7 +118,7 @@ struct ServerPlace: Sendable {
                 "\(folder) is not a folder of this user, so the embedded Redis is not started there; set SLUICE_STATE_DIR to another one"
             )
         }
-        // Another user may have put something there.
+        // Another user may have put files there.
         guard info.st_mode & 0o022 == 0 else {
             let mode = String(info.st_mode & 0o7777, radix: 8)
             throw EmbeddedRedisError(

@@ -71,8 +71,8 @@ enum ServerProcess {
 
     // MARK: Life
 
-    /// Starts the server in a session of its own, so that Ctrl-C of this command does not reach it. It inherits only the lock that it holds
-    /// while it lives.
+    /// Starts the server in a session of its own, so that Ctrl-C of this command does not reach it. The server inherits
+    /// only the lock that it holds while it lives.
     static func spawn(_ program: String, _ place: ServerPlace, lifeLock: FileLock) throws(EmbeddedRedisError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -82,8 +82,8 @@ enum ServerProcess {
             posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
         }
         #if os(Linux)
-            // The server must not keep other files open, such as a pipe to another program. It does not matter if a descriptor is closed
-            // meanwhile.
+            // The server must not keep other files open, such as a pipe to another program. A descriptor that is closed
+            // meanwhile does no harm.
             for descriptor in openDescriptors() where descriptor > lifeLockDescriptor {
                 posix_spawn_file_actions_addclose(&actions, descriptor)
             }
@@ -130,7 +130,7 @@ enum ServerProcess {
         return body(pointers + [nil])
     }
 
-    /// Whether no such process runs. Reaps a child of this process.
+    /// Whether no process with this id runs. Reaps a child of this process.
     static func isGone(_ pid: pid_t) -> Bool {
         switch waitpid(pid, nil, WNOHANG) {
         case pid: return true
@@ -139,7 +139,7 @@ enum ServerProcess {
         }
     }
 
-    /// Whether the process has ended but was not reaped. In a container the first process may never reap it.
+    /// Whether the process has ended but was not reaped. In a container, the first process may never reap its children.
     private static func isZombie(_ pid: pid_t) -> Bool {
         guard let line = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
             let end = line.lastIndex(of: ")")

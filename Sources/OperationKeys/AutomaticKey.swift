@@ -1,13 +1,15 @@
 import Crypto
 import Operations
 
-/// The unique key that `.automatic` stands for: a digest of the operation's name and arguments. With encryption keys it is an HMAC with a key
-/// derived from the first of them, so that it tells nothing of the arguments to who does not have the keys.
+/// The unique key that `.automatic` stands for: a digest of the operation's name and arguments.
+///
+/// With encryption keys, the digest is an HMAC with a key derived from the first of them. A reader without these keys
+/// then learns nothing about the arguments.
 package enum AutomaticKey {
     private static let purpose = "sluice-unique-1"
 
-    /// - Parameter envelope: not sealed.
-    /// - Throws: `.malformed` if it is no envelope.
+    /// - Parameter envelope: an envelope that is not sealed.
+    /// - Throws: `.malformed` if the bytes are no envelope, or its arguments no JSON.
     package static func key(of envelope: [UInt8], seal: (any EnvelopeSeal)?) throws(OperationsError) -> String {
         let opened = try OperationEnvelope(envelope)
         guard let arguments = try? JSONValue(parsing: opened.arguments) else {
@@ -19,7 +21,7 @@ package enum AutomaticKey {
         return "auto:" + hexadecimal(HMAC<SHA256>.authenticationCode(for: text, using: SymmetricKey(data: key)))
     }
 
-    /// The same for values that differ only in the order of their members.
+    /// Appends a value. Values that differ only in the order of members give the same text.
     private static func append(_ value: JSONValue, to text: inout [UInt8]) {
         if let array = value.arrayValue {
             text.append(UInt8(ascii: "["))

@@ -2,10 +2,12 @@ import Crypto
 import Foundation
 import Operations
 
-/// Encrypts arguments with AES-256-GCM: base 64 of 12 bytes of nonce, the ciphertext, and 16 bytes of tag.
+/// Encrypts arguments with AES-256-GCM. The result is base 64 of 12 bytes of nonce, the ciphertext, and 16 bytes of
+/// tag.
 ///
-/// The key of an operation is HKDF-SHA256 of the configured key, with the id as salt. Also authenticated: `sluice-encryption-1` (of a schedule: `sluice-schedule-encryption-1`), namespace,
-/// queue, id (a line each) and the name.
+/// The key of an operation is HKDF-SHA256 of the configured key, with the id as salt. The tag also authenticates
+/// `sluice-encryption-1`, namespace, queue, id (a line each) and the name. For a schedule, the first line is
+/// `sluice-schedule-encryption-1`.
 enum Encryption {
     static func seal(_ arguments: [UInt8], _ key: OperationKeys.Key, _ place: Place, name: String) -> String {
         let context = place.bound(to: place.kind.encryption) + Array(name.utf8)

@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import Operations
 
-/// An error in a set of keys. It never contains text of the keys.
+/// An error in a set of keys. The message never contains text of the keys.
 public struct OperationKeysError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A closed list, safe as a metric label.
     public enum Code: String, Sendable, CaseIterable {
@@ -14,7 +14,7 @@ public struct OperationKeysError: Error, Sendable, Equatable, CustomStringConver
         case malformed
         /// Two keys of one role have the same id.
         case duplicate
-        /// There is no key.
+        /// The text holds no key.
         case empty
         /// Both a file and the keys themselves are given.
         case ambiguous
@@ -46,7 +46,7 @@ extension OperationKeys {
     ///
     /// - Parameters:
     ///   - text: lines of role, id and key as in the type's documentation; `#` begins a comment.
-    ///   - source: what the text is, for messages.
+    ///   - source: the origin of the text, for messages.
     /// - Throws: `OperationKeysError` with the number of the line, never its text.
     public init(parsing text: String, from source: String = "the text") throws(OperationKeysError) {
         var keys: [Role: [Key]] = [:]
@@ -75,7 +75,7 @@ extension OperationKeys {
         let length = role == .sign ? keyBytes...largestKeyBytes : keyBytes...keyBytes
         guard let secret = Data(base64Encoded: words[2]), length.contains(secret.count) else {
             let size = role == .sign ? "at least \(keyBytes)" : "\(keyBytes)"
-            // Without the id: in a line with swapped words, that is the secret.
+            // Without the id: in a line with swapped words, the id is the secret.
             throw OperationKeysError(
                 .malformed,
                 "\(place): the key is not \(size) bytes in base 64 (openssl rand -base64 \(keyBytes))"
@@ -95,7 +95,7 @@ extension OperationKeys {
             throw OperationKeysError(.unreadable, "the keys file \(name): \(String(cString: strerror(errno)))")
         }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        // Of the open file: the file that is checked is the one that is read.
+        // Checks the open file, so that the checked file is the file that is read.
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
             throw OperationKeysError(.unreadable, "the keys file \(name) is not a regular file")
@@ -130,11 +130,11 @@ extension OperationKeys {
         return try text.map { text throws(OperationKeysError) in try OperationKeys(parsing: text, from: variable) }
     }
 
-    /// The text of a new keys file.
+    /// Returns the text of a new keys file.
     ///
     /// - Parameters:
-    ///   - id: the id of its keys.
-    ///   - encrypts: whether it has an encryption key as well as a signing key.
+    ///   - id: the id of the keys.
+    ///   - encrypts: whether the file has an encryption key as well as a signing key.
     package static func newFile(id: String, encrypts: Bool) -> String {
         let roles: [Role] = encrypts ? [.sign, .encrypt] : [.sign]
         return roles.map { role in

@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import Operations
 
-/// Keys that sign operations and encrypt their arguments. They are never printed.
+/// Keys that sign operations and encrypt their arguments. Descriptions never show the keys.
 ///
 /// ```
 /// # role   id       32 bytes or more in base 64
@@ -11,8 +11,11 @@ import Operations
 /// encrypt  2026-07  77aQ…=
 /// ```
 ///
-/// The first key of a role signs or encrypts; all keys verify and decrypt. To change a key: add the new key below the old one for all
-/// workers, then put it first for all producers, and remove the old key when no operation that it signed is left.
+/// The first key of a role signs or encrypts; all keys verify and decrypt. To change a key:
+///
+/// 1. Add the new key below the old one for all workers.
+/// 2. Put the new key first for all producers.
+/// 3. Remove the old key when no operation that it signed or encrypted is left.
 public struct OperationKeys: Sendable {
     struct Key: Sendable {
         let id: String

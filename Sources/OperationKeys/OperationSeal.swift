@@ -4,9 +4,9 @@ import Operations
 
 /// Signs and encrypts the operations of one namespace with its keys.
 ///
-/// The signature covers namespace, queue, id and each byte of the envelope. It cannot cover what Redis changes (attempts, times, priority).
-/// Encryption binds the arguments to namespace, queue, id and name. Each operation has its own key, derived from the configured one, so that
-/// nonces do not repeat under one key.
+/// The signature covers namespace, queue, id and each byte of the envelope. Redis changes attempts, times and priority,
+/// so the signature cannot cover them. Encryption binds the arguments to namespace, queue, id and name. Each operation
+/// has its own key, derived from the configured one, so nonces do not repeat under one key.
 package struct OperationSeal: EnvelopeSeal {
     private let keys: OperationKeys
     private let namespace: String
@@ -87,7 +87,7 @@ package struct OperationSeal: EnvelopeSeal {
         return bytes
     }
 
-    /// Where the operation of a schedule stands in its definition.
+    /// The range of the operation in a schedule's definition.
     private static func operation(in definition: [UInt8]) throws(OperationsError) -> Range<Int> {
         var fields = JSONFields(definition)
         while let (field, value) = try fields.next() {
@@ -121,7 +121,7 @@ package struct OperationSeal: EnvelopeSeal {
     }
 }
 
-/// The place of an operation or a schedule. What is signed or encrypted for one place is not valid in another.
+/// The place of an operation or a schedule. A signature or a ciphertext of one place is not valid in another.
 struct Place {
     enum Kind: Sendable {
         case operation, schedule

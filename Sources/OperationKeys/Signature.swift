@@ -2,8 +2,10 @@ import Crypto
 import Foundation
 import Operations
 
-/// HMAC-SHA256 over `sluice-signature-1` (of a schedule: `sluice-schedule-1`), namespace, queue, id (a line each) and the envelope without its last field, which is
-/// `"sig":"KEY:MAC"` in exactly this form.
+/// Signs and verifies envelopes with HMAC-SHA256.
+///
+/// The signed text is `sluice-signature-1`, namespace, queue, id (a line each) and the envelope without its last field.
+/// For a schedule, the first line is `sluice-schedule-1`. The last field is `"sig":"KEY:MAC"` in exactly this form.
 enum Signature {
     private static let begin = Array(#","sig":""#.utf8)
     private static let end = Array(#""}"#.utf8)
@@ -37,7 +39,7 @@ enum Signature {
         place.bound(to: place.kind.signature) + body + [UInt8(ascii: "}")]
     }
 
-    /// Finds the last field without reading the ones before it: nothing is decoded before it is verified.
+    /// Finds the last field without reading the fields before it. Nothing is decoded before it is verified.
     private static func split(_ envelope: [UInt8]) -> (body: ArraySlice<UInt8>, key: String, code: Data)? {
         let longest = begin.count + 64 + 1 + macCharacters + end.count
         let first = max(envelope.startIndex, envelope.endIndex - longest)

@@ -1,14 +1,14 @@
 import Operations
 import Synchronization
 
-/// Numbers the enqueue calls of this process, so that Redis can answer a repeated one as it answered the first.
+/// Numbers the enqueue calls of this process, so that a repeated call gets the answer of its first try.
 ///
 /// Redis keeps each answer until this process has received it. Each call carries the lowest number without an answer.
 /// Redis then deletes the answers of all lower numbers.
 final class CallLedger: Sendable {
     private struct Numbers {
         var last = 0
-        /// Ascending. The oldest ones are answered first, as a rule, and they are few.
+        /// Ascending and short: the oldest calls are usually answered first.
         var unanswered: [Int] = []
 
         mutating func begin() -> (number: Int, floor: Int) {
@@ -22,17 +22,17 @@ final class CallLedger: Sendable {
         }
     }
 
-    /// Random: another process, or another run of this one, is another producer.
+    /// A random id. Each run of a process counts as a producer of its own.
     let producer = OperationID().description
     private let queues = Mutex<[String: Numbers]>([:])
 
     /// Begins a call on a queue.
     ///
-    /// - Returns: its number, and the lowest one that is unanswered.
+    /// - Returns: the number of the call, and the lowest number that has no answer yet.
     func begin(_ queue: String) -> (number: Int, floor: Int) {
         queues.withLock { $0[queue, default: Numbers()].begin() }
     }
 
-    /// Ends a call: it was answered, or given up.
+    /// Ends a call that was answered or given up.
     func end(_ number: Int, _ queue: String) { queues.withLock { $0[queue]?.end(number) } }
 }

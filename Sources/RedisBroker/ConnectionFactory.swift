@@ -31,7 +31,7 @@ struct ConnectionFactory: Sendable {
         )
     }
 
-    /// A connection that does not mend itself, to the server that has a key.
+    /// Opens a connection to the server that has a key. The connection does not reconnect.
     func single(_ purpose: String, near key: String) async throws -> RedisConnection {
         try await RedisConnection.connect(
             endpoint,
@@ -56,8 +56,9 @@ struct ConnectionFactory: Sendable {
             connectTimeout: configuration.connectTimeout,
             commandDeadline: deadline,
             clientName: "\(configuration.clientName):\(purpose)",
-            // An idle worker may cost Redis 20 commands a minute: 12 beats, 2 waits at the wake-up token with their claims, and 3 of these. What a
-            // silent subscription misses meanwhile, the heartbeat brings.
+            // An idle worker may cost Redis 20 commands a minute: 12 heartbeats, 2 waits for the wake-up token with
+            // their claims, and 3 of these pings. Heartbeats deliver what a dead subscription misses before its next
+            // ping.
             pingInterval: .seconds(20),
             failsFastWhenRefused: configuration.failsFastWhenRefused,
             outages: outages

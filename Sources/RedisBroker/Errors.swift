@@ -2,7 +2,7 @@ import Operations
 import RedisClient
 
 extension OperationsError {
-    /// What a transport error means to the caller of a broker.
+    /// Translates a transport error into the error that a broker throws.
     init(_ error: RedisError) {
         let code: Code =
             if error.outcomeIsUnknown { .outcomeUnknown } else {
@@ -10,7 +10,7 @@ extension OperationsError {
                 case .authentication, .permission: .denied
                 case .tls: .untrusted
                 case .server where error.serverError?.code == .outOfMemory: .full
-                // A cluster that the URL does not call one: no other try helps.
+                // The server is a cluster, but the URL does not say so. A retry does not help.
                 case .server where error.serverError?.code == .moved || error.serverError?.code == .ask: .invalidOption
                 case .server where error.serverError?.isOfScript == true: .refused
                 default: .unavailable
@@ -21,11 +21,11 @@ extension OperationsError {
 }
 
 extension RedisServerError {
-    /// A script of ours looked at what it was given and wants none of it, however often it is sent.
+    /// Whether a Sluice script refused its arguments. Each repeat would be refused as well.
     fileprivate var isOfScript: Bool { message.hasPrefix("ERR sluice: ") }
 }
 
-/// Runs a call and throws what it throws in the words of `Operations`.
+/// Runs a call and throws its `RedisError` as an `OperationsError`.
 @discardableResult
 func translated<Result>(_ call: () async throws -> Result) async throws -> Result {
     do {

@@ -2,28 +2,30 @@ import NIOCore
 import Operations
 import Synchronization
 
-/// Group commit: small enqueues of many tasks share calls.
+/// Lets small enqueues of many tasks share script calls.
 ///
-/// An enqueue that finds few calls of its queue under way is a call of its own, at once: nobody waits for company. What comes while
-/// enough are under way goes together as soon as one of them is answered. A script call costs Redis as much as ten to twenty operations
-/// in it, so under load many tasks get several times as much done.
+/// An enqueue becomes a call of its own at once if few calls of its queue are under way. Otherwise it waits until one
+/// of them is answered. All waiting enqueues that fit then share the next call: a commit batch. A script call costs
+/// Redis as much as ten to twenty operations in it. Under load, sharing therefore multiplies the throughput of many
+/// tasks.
 final class GroupCommit: Sendable {
-    /// One enqueue script call; asks `isGivenUp` whether anybody still waits for it before it repeats itself.
+    /// Sends one enqueue script call. Before a repeat, the call asks `isGivenUp` whether all its callers have stopped
+    /// waiting.
     typealias Call =
         @Sendable (
             _ operations: [NewOperation], _ isGivenUp: @escaping @Sendable () -> Bool
         ) async throws -> [EnqueueOutcome]
 
-    /// Enqueues of more operations gain nothing.
+    /// The most operations of an enqueue that shares a call. Larger ones gain nothing.
     private static let largest = 50
-    /// One call is in Redis while the next is on its way.
+    /// The most calls under way if Redis is near: one is in Redis while the next is on its way.
     private static let callsNearby = 2
     private static let callsFarAway = 8
-    /// From this duration of the quickest call on, in nanoseconds, it is the network that takes the time, and what waits for an answer
-    /// waits long.
+    /// The duration of the quickest call, in nanoseconds, from which Redis counts as far away. The network then takes
+    /// most of the time, so more calls may be under way.
     private static let farAway: Int64 = 1_000_000
 
-    /// One caller that waits.
+    /// A caller that waits for a shared call.
     private final class Entry: Sendable {
         let operations: [NewOperation]
         let since = ContinuousClock.now
@@ -54,7 +56,8 @@ final class GroupCommit: Sendable {
     private struct Line {
         var underWay = 0
         var waiting: [Entry] = []
-        /// How long the quickest call took of late, in nanoseconds: each call asks, and durations are slow to divide.
+        /// The duration of the quickest recent call in nanoseconds. Each call reads it, and a `Duration` is slow to
+        /// divide.
         var quickest: Int64 = 1_000_000_000
 
         private var mostUnderWay: Int { quickest < farAway ? callsNearby : callsFarAway }
@@ -65,24 +68,26 @@ final class GroupCommit: Sendable {
             return true
         }
 
-        /// A call has ended: what goes in its place, if anything does.
+        /// Ends a call and returns the commit batch that takes its place; empty if there is no room or no caller waits.
         mutating func next() -> [Entry] {
             let group = waiting.isEmpty || underWay > mostUnderWay ? [] : nextGroup()
             if group.isEmpty { underWay -= 1 }
             return group
         }
 
-        /// The way may have become longer: what was quick once counts less and less.
+        /// Records the duration of a call. The old minimum grows with each call, because the network may have become
+        /// slower.
         mutating func note(_ duration: Int64) { quickest = min(quickest + quickest / 64 + 1, duration) }
 
-        /// Takes out those that have waited that long, or all of one caller.
+        /// Removes and returns the waiting callers that match the condition.
         mutating func remove(where condition: (Entry) -> Bool) -> [Entry] {
             let removed = waiting.filter(condition)
             waiting.removeAll(where: condition)
             return removed
         }
 
-        /// What goes with the next call: the first that wait, as many as one call takes; at least one, if any waits.
+        /// Takes the next commit batch: the callers that have waited longest, as many as fit into a call, but at least
+        /// one.
         private mutating func nextGroup() -> [Entry] {
             var load = EnqueueLoad()
             // A caller's operations stay together.
@@ -94,25 +99,25 @@ final class GroupCommit: Sendable {
     }
 
     private let lines = Mutex<[String: Line]>([:])
-    /// How long a caller waits for a server that is away, as with a call of its own.
+    /// How long a caller waits while Redis is unreachable. A call of its own would wait as long.
     private let patience: Duration
 
     init(patience: Duration) { self.patience = patience }
 
-    /// How many callers wait for a call of this queue to be answered.
+    /// The number of callers that wait for a call of this queue to be answered.
     func waiting(_ queue: String) -> Int { lines.withLock { $0[queue]?.waiting.count ?? 0 } }
 
-    /// Whether so few and so small ones are worth company.
+    /// Whether the operations are few and small enough to share a call.
     static func accepts(_ operations: [NewOperation]) -> Bool {
         var load = EnqueueLoad()
         return operations.count <= largest && operations.allSatisfy { load.add($0) }
     }
 
-    /// Enqueues alone or in company.
+    /// Enqueues operations in a call of their own or in a shared one.
     ///
     /// - Returns: the outcome of each operation.
-    /// - Throws: what the call throws. A refusal is about these operations alone, not about others in the same call. `CancellationError`
-    ///   if the task is cancelled while nothing of it was sent.
+    /// - Throws: the errors of `call`. A refusal concerns these operations alone, never others in the call. Throws
+    ///   `CancellationError` if the task is cancelled before its operations are sent.
     func enqueue(
         _ operations: [NewOperation],
         queue: String,
@@ -142,7 +147,7 @@ final class GroupCommit: Sendable {
                 enum Step { case begin, wait, giveUp }
                 let step = lines.withLock { lines -> Step in
                     if givenUp.value { return .giveUp }
-                    // The last call may have ended meanwhile.
+                    // The last call may have ended since the first check.
                     if lines[queue, default: Line()].begin() { return .begin }
                     lines[queue]?.waiting.append(entry)
                     return .wait
@@ -152,20 +157,20 @@ final class GroupCommit: Sendable {
             }
         } onCancel: {
             givenUp.set()
-            // Nothing of it was sent. What is under way stays so: its outcome counts.
+            // A caller that still waits has sent nothing. A call under way continues, and its outcome counts.
             let entries = lines.withLock { $0[queue]?.remove { $0.isCancelled === givenUp } ?? [] }
             for entry in entries { entry.end(.failure(CancellationError())) }
         }
     }
 
-    /// A call has ended: what waits begins, or nothing does.
+    /// Ends a call. The callers that wait, if any, start the next one.
     private func end(_ queue: String, _ call: @escaping Call) {
         let group = lines.withLock { $0[queue]?.next() ?? [] }
         if !group.isEmpty { start(group, queue, call) }
     }
 
     private func start(_ group: [Entry], _ queue: String, _ call: @escaping Call) {
-        // Detached: no caller's priority or task-local values hold for the others.
+        // Detached: the batch must not run with the priority and task-local values of one caller.
         Task.detached { [self] in
             await run(group, queue, call)
             end(queue, call)
@@ -181,7 +186,7 @@ final class GroupCommit: Sendable {
                 rest = rest.dropFirst(entry.operations.count)
             }
         } catch let error as OperationsError where group.count > 1 && error.code == .refused {
-            // Nothing of the call was done. Which one it means, its halves tell.
+            // A refused call has changed nothing. Sending its halves finds the caller that Redis refuses.
             let middle = group.count / 2
             await run(Array(group[..<middle]), queue, call)
             await run(Array(group[middle...]), queue, call)
@@ -191,7 +196,8 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// The server is away: whoever has waited as long as for a call of its own is told, not only those in this one.
+    /// Fails all callers that have waited for `patience` because Redis is unreachable, not only those of the failed
+    /// call.
     private func giveUpWaiting(_ queue: String, after error: any Error) {
         guard let error = error as? OperationsError, error.code == .unavailable else { return }
         let latest = ContinuousClock.now - patience

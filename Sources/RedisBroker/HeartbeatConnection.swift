@@ -16,8 +16,8 @@ final class HeartbeatConnection: Sendable {
 
     init(_ connections: ConnectionFactory) { self.connections = connections }
 
-    /// Sends a script, whose reply the calling thread may wait for.
-    /// - Parameter deadline: nil is that of every command.
+    /// Sends a script. The calling thread may wait for the reply.
+    /// - Parameter deadline: nil uses the deadline of all commands.
     func evaluate(
         _ script: RedisScript,
         _ arguments: RedisArguments,
@@ -26,7 +26,7 @@ final class HeartbeatConnection: Sendable {
         try link().submit(script, tail: arguments, deadline: deadline)
     }
 
-    /// Sends commands in one go. The calling thread waits.
+    /// Sends commands in one go and returns their replies. Blocks the calling thread.
     func send(_ commands: [RedisCommand]) throws -> [RedisValue] { try link().submit(commands).wait() }
 
     func close() {
@@ -40,7 +40,7 @@ final class HeartbeatConnection: Sendable {
     }
 
     private func link() throws(RedisError) -> RedisLink {
-        // A beat that outlives the broker must not open what nobody would close.
+        // A heartbeat that outlives the broker must not open a connection that no call would close.
         guard !isClosed.load(ordering: .acquiring) else { throw RedisError(.closed, "the heartbeat was ended") }
         return open.withLock { open in
             if let open { return open.link }

@@ -1,7 +1,7 @@
 import RedisClient
 import Synchronization
 
-/// Connections that nobody uses at the moment, each for one place.
+/// Open connections that no call uses now, each to the server of one place.
 final class IdleConnections: Sendable {
     private typealias Idle = (connection: RedisConnection, place: String)
     private let state = Mutex<(connections: [Idle], isClosed: Bool)>(([], false))
@@ -12,7 +12,8 @@ final class IdleConnections: Sendable {
         }
     }
 
-    /// - Returns: false if there are enough.
+    /// - Returns: false if enough connections are stored or `close()` was called. The caller then closes the
+    ///   connection.
     func push(_ connection: RedisConnection, _ place: String, limit: Int) -> Bool {
         state.withLock { state in
             guard !state.isClosed, state.connections.count < limit else { return false }
@@ -21,7 +22,7 @@ final class IdleConnections: Sendable {
         }
     }
 
-    /// - Returns: those to be closed; none is taken from now on.
+    /// - Returns: the stored connections, which the caller closes. Later connections are refused.
     func close() -> [RedisConnection] {
         state.withLock { state in
             defer { state = ([], true) }

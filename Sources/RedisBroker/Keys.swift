@@ -1,21 +1,22 @@
 import Operations
 
-/// Spells every key and channel that Swift names. The scripts build the others of a queue from the prefix of its meta key.
+/// Spells every key and channel that Swift uses. Scripts build a queue's other keys from the prefix of its meta key.
 struct Keys: Sendable {
     let namespace: String
-    /// The number of the database that the keys are in.
+    /// The number of the database that has the keys.
     var database = 0
 
-    /// The names of the namespace's queues. It shares no slot with them.
+    /// The names of the namespace's queues. In a cluster, this key has another slot than the queues' keys.
     var queues: String { "\(namespace):queues" }
 
-    /// The number of the namespace's protocol, in the slot of the names.
+    /// The number of the namespace's protocol. In a cluster, this key has the slot of `queues`.
     var protocolNumber: String { "{\(queues)}:protocol" }
 
-    /// Whatever belongs to a queue begins with this, so that it lives in one slot of a cluster.
+    /// The start of every key and channel of a queue. The hash tag puts all keys of the queue into one slot of a
+    /// cluster.
     func prefix(_ queue: String) -> String { "{\(namespace)/\(queue)}:" }
 
-    /// The key that every script is called with.
+    /// The first key of every script call.
     func meta(_ queue: String) -> String { prefix(queue) + "meta" }
 
     func totals(_ queue: String) -> String { prefix(queue) + "totals" }
@@ -25,13 +26,15 @@ struct Keys: Sendable {
 
     // Channels
 
-    /// What the channels of a queue begin with. Redis has one set of channels for all its databases, so the number of the database is a
-    /// part of each.
+    /// The start of a queue's channels, with the number of the database. All databases of a server share one set of
+    /// channels.
     ///
-    /// Scripts are given it as a second key, because they cannot ask for the number. In database 0 they need no telling, but in a cluster
-    /// they are given it all the same: no key has this name, so while a slot is on its way to another node, and some of a queue's keys are
-    /// here and some there, Redis refuses the whole call (TRYAGAIN) before it has done anything. With the meta key alone, the script would
-    /// begin, and fail at the first key that is not there.
+    /// Scripts get this as a second key, because they cannot ask for the number of the database. In database 0 they do
+    /// not need it.
+    ///
+    /// In a cluster, scripts always get it. No key has this name. While a slot moves to another node and a queue's keys
+    /// are on both nodes, Redis therefore refuses the whole call (TRYAGAIN) before the script starts. With the meta key
+    /// alone, the script would start and fail at the first key that is missing.
     func channels(_ queue: String) -> String { prefix(queue) + "db\(database):" }
 
     func events(_ queue: String) -> String { channels(queue) + "events" }
@@ -39,16 +42,16 @@ struct Keys: Sendable {
     func control(_ queue: String, _ worker: WorkerID) -> String { channels(queue) + "control:\(worker)" }
     func waiter(_ queue: String, _ waiter: String) -> String { channels(queue) + "waiter:\(waiter)" }
 
-    /// The queue that a key or channel of this namespace belongs to.
+    /// The queue that a key or channel belongs to; nil if the name is not of this namespace.
     func queue(of key: String) -> String? {
         guard key.hasPrefix("{\(namespace)/"), let end = key.firstIndex(of: "}") else { return nil }
         return String(key[key.index(key.startIndex, offsetBy: namespace.count + 2)..<end])
     }
 
-    /// A pattern for SCAN that every key of the namespace's queues matches.
+    /// A pattern for SCAN that matches every key of the namespace's queues.
     var pattern: String { "{\(namespace)/*}:*" }
 
-    /// What keys and channels of the namespace's queues begin with, for access rules.
+    /// A pattern for access rules that matches all keys and channels of the namespace's queues.
     var prefixPattern: String { "{\(namespace)/*" }
 
     private static let kindsOfQueue: Set = [
@@ -58,12 +61,12 @@ struct Keys: Sendable {
         "keyBuckets", "outbox", "outboxes", "asking",
     ]
 
-    /// What the keys of a queue are called, behind their prefix; of records only what they have besides.
+    /// The names of a queue's keys without their prefix. The keys of the records themselves are ids and not included.
     static let kinds = kindsOfQueue.union([
         "x", "errors", "log", "needs", "inputs", "dependents", "remote", "inflight", "cancelling", "batch",
     ])
 
-    /// What a key of this namespace is; nil for a key of somebody else.
+    /// Returns the queue and the kind of a key; nil for a key outside of this namespace.
     func classify(_ key: String) -> (queue: String, kind: KeyAudit.Key.Kind)? {
         guard let queue = queue(of: key), key.hasPrefix(prefix(queue)) else { return nil }
         let name = key.dropFirst(prefix(queue).count)

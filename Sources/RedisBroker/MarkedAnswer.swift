@@ -1,6 +1,7 @@
 import Operations
 
-/// An answer of a script: a character for each operation, then, behind a space each, the ids that some of these speak of.
+/// A script's answer: one character for each operation, then, each after a space, the ids that some characters refer
+/// to.
 struct MarkedAnswer {
     private let marks: ArraySlice<UInt8>
     private var ids: [ArraySlice<UInt8>]
@@ -11,8 +12,10 @@ struct MarkedAnswer {
         ids = parts.dropFirst().reversed()
     }
 
-    /// - Parameter outcome: of a character; it may ask for the next id.
-    /// - Throws: `.malformed` where an id is missing.
+    /// Translates each character into an outcome.
+    ///
+    /// - Parameter outcome: returns the outcome of a character. Can ask for the next id.
+    /// - Throws: `.malformed` if an id is missing.
     func outcomes<Outcome>(
         _ outcome: (_ mark: UInt8, _ id: () throws(OperationsError) -> OperationID) throws(OperationsError) -> Outcome
     ) throws(OperationsError) -> [Outcome] {

@@ -1,7 +1,7 @@
 import Operations
 
 extension Extras {
-    /// What `detail.lua` says of dependencies.
+    /// The dependencies as `detail.lua` returns them.
     var links: OperationNeeds {
         var links = OperationNeeds()
         links.needs = fields(after: "need ").compactMap { OperationNeeds.Need(name: $0.key, stored: $0.value) }
@@ -19,7 +19,7 @@ extension Extras {
 }
 
 extension OperationNeeds.Need {
-    /// Reads "POLICY END STATE"; the end is `-` before the first one, and the state empty where there is no record.
+    /// Reads "POLICY END STATE". END is `-` until the dependency first ends; STATE is empty if it has no record.
     fileprivate init?(name: String, stored: [UInt8]) {
         let words = String(decoding: stored, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 3, let name = DependencyName(name),

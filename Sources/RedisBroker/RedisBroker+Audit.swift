@@ -63,8 +63,8 @@ extension RedisBroker: BrokerAudit {
         codes.isEmpty ? "" : " \(codes.sorted().joined(separator: " ")) "
     }
 
-    /// The cursor is the server's own behind the mark of the server. While slots are on their way from one to another, a walk may
-    /// miss some keys, or see them twice.
+    /// Reads a part of the keys. The cursor is the server's mark and the server's own cursor. While slots move between
+    /// servers, a walk may miss keys or see them twice.
     package func auditKeys(cursor: String?, limit: Int) async throws -> KeyAudit {
         try await translated {
             let words = cursor?.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
@@ -136,7 +136,7 @@ extension RedisBroker {
         }
     }
 
-    /// One command; nil where this user may not send it. It is not sent again then: Redis notes each refusal.
+    /// Sends one command; nil if Redis refuses it. Redis logs each refusal, so a forbidden command is not sent again.
     private func ask(_ part: RedisPart, _ words: String...) async throws -> RedisValue? {
         guard !forbidden.withLock({ $0.contains(words[0]) }) else { return nil }
         var command = RedisCommand(words[0])
@@ -150,7 +150,7 @@ extension RedisBroker {
         }
     }
 
-    /// By INFO alone: CONFIG GET would tell a monitor the passwords of the server, too.
+    /// Uses INFO alone, because CONFIG GET would also reveal the server's passwords to a monitor.
     package func writeRefusals() async throws -> [WriteRefusal] {
         var refusals: [WriteRefusal] = []
         for part in try await translated({ try await link.connectedParts() }) {
@@ -162,7 +162,7 @@ extension RedisBroker {
         return refusals
     }
 
-    /// With the state of the cluster, if the server is part of one.
+    /// The fields of INFO, with the state of the cluster if the server belongs to one.
     private func info(of part: RedisPart, _ section: String) async throws -> [String: String] {
         var info = Self.fields(of: try await ask(part, "INFO", section)?.string ?? "")
         guard info["cluster_enabled"] == "1" else { return info }
@@ -229,7 +229,7 @@ extension RedisValue {
 }
 
 extension QueueAudit {
-    /// In the order of `audit_queue.lua`.
+    /// Reads the sizes in the order of `audit_queue.lua`.
     fileprivate mutating func read(sizes values: [Int]) {
         let places: [AuditPlace] =
             (0...4).map { .lane($0) } + [.scheduled, .retrying, .blocked, .expiring]

@@ -3,7 +3,7 @@ import RedisClient
 import Synchronization
 
 extension RedisBroker {
-    /// The state is read again this often, whatever the messages say.
+    /// The interval at which waits read the state even without a message.
     static let rereadInterval: Duration = .seconds(5)
 
     package func awaitEnd(
@@ -19,7 +19,7 @@ extension RedisBroker {
         let news = EndNews()
         let wakeUps = wakeUps(subscriptions.listen([keys.waiter(queue, waiter)]), news, until: deadline)
         let patientRead = { ids in try await self.read(ids, waiter, queue, until: deadline) }
-        // A look without a wait does not outlast anything.
+        // A read without a wait does not retry during an outage.
         var states = timeout == .zero ? try await read(ids, waiter, queue) : try await patientRead(ids)
         progress?(states)
         guard states.contains(where: { $0?.isTerminal == false }) else { return states }
@@ -28,7 +28,7 @@ extension RedisBroker {
             if isAll {
                 states = try await patientRead(ids)
             } else {
-                // A message says when to look. Whether an operation has ended is what Redis answers.
+                // A message only triggers a read. The reply of Redis decides whether an operation has ended.
                 let open = Array(named).filter { id in indexes[id].map { states[$0[0]]?.isTerminal == false } ?? false }
                 for (id, state) in zip(open, try await patientRead(open)) {
                     for index in indexes[id] ?? [] { states[index] = state }
@@ -46,7 +46,8 @@ extension RedisBroker {
         let (ends, events) = (keys.waiter(queue, waiter), keys.events(queue))
         let signals = subscriptions.listen([ends, events])
         return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            // The scripts forget a follower that has not been heard of for a minute. One that may not write is left with the events.
+            // The scripts forget a follower after a minute without a read. A user that may not write gets only the
+            // events.
             @Sendable func announce() async {
                 _ = try? await read([id], waiter, queue)
                 continuation.yield()
@@ -100,7 +101,7 @@ extension RedisBroker {
         return states
     }
 
-    /// Messages, a tick every five seconds, and the deadline as one stream; `news` has what they say.
+    /// One stream of messages, a tick every five seconds, and the deadline; `news` holds their content.
     private func wakeUps(
         _ signals: AsyncStream<Subscriptions.Signal>,
         _ news: EndNews,
@@ -141,14 +142,14 @@ extension RedisBroker {
     }
 }
 
-/// What has happened since a waiter read the last time. Messages that come while it reads are read about together.
+/// The news since a waiter's last read. Messages during a read are handled by the next one.
 private final class EndNews: Sendable {
     private let state = Mutex<(named: Set<OperationID>, isAll: Bool, isOver: Bool)>(([], false, false))
 
     /// A message has named this operation.
     func add(_ id: OperationID) { state.withLock { _ = $0.named.insert(id) } }
 
-    /// Messages may have been missed, or it is time to read without any.
+    /// Marks all operations: messages may have been missed, or it is time to read without one.
     func addAll(isOver: Bool = false) {
         state.withLock {
             $0.isAll = true

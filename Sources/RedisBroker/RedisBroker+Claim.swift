@@ -19,14 +19,14 @@ extension RedisBroker {
 }
 
 extension ClaimRequest {
-    /// The highest fence and the names, as `claim.lua` takes them.
+    /// The highest fence and the names of unhandled operations, in the form that `claim.lua` takes.
     var givenArgument: String {
         unhandled.isEmpty ? String(highestFence) : "\(highestFence) " + unhandled.joined(separator: " ")
     }
 }
 
 extension Claim {
-    /// Reads what `take.lua` replies.
+    /// Reads the reply of `take.lua`.
     init(_ reply: RedisValue) throws(OperationsError) {
         let fields = try translate { () throws(RedisError) in try reply.expectArray("the reply of a claim") }
         guard fields.count >= 4, let word = fields[0].string, let status = Status(rawValue: word),
@@ -52,7 +52,7 @@ extension Claim {
 }
 
 extension ClaimedOperation {
-    /// Reads what a claim took: an element, or the record of a tracked operation.
+    /// Reads a claimed operation: an element, or the record of a tracked operation.
     init?(fence: Int64, taken: RedisValue, standing: Int64) {
         guard let bytes = taken.bytes else { return nil }
         let isRecord = bytes.count >= OperationRecord.headByteCount && bytes[1] != UInt8(ascii: "0")

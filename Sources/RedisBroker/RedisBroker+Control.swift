@@ -27,9 +27,10 @@ extension RedisBroker {
         return outcomes
     }
 
-    /// Looks for operations without a record among what the workers hold, a part of it in each call, and tells their owners to cancel.
+    /// Searches the operations that workers hold for ids without a record, a part of them in each call. Requests the
+    /// cancel of each that is found.
     ///
-    /// - Returns: the owners of those that were found, by id.
+    /// - Returns: the workers that hold the found operations, by id.
     private func cancelHeld(
         _ ids: [OperationID],
         by workers: [String],
@@ -124,7 +125,7 @@ extension RedisBroker {
     }
 
     package func release(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
-        // The last chunk first, so that they stand in their order at the head of a lane.
+        // The last chunk goes first, so that the operations stand in their order at the head of a lane.
         var outcomes: [ChangeOutcome] = []
         for chunk in ids.chunks(of: Defaults.batch).reversed() {
             outcomes = try await change(scripts[.release], Array(chunk), by, queue) + outcomes
@@ -132,7 +133,7 @@ extension RedisBroker {
         return outcomes
     }
 
-    /// - Parameter reason: nil = the script takes none.
+    /// - Parameter reason: nil if the script takes no reason.
     private func change(
         _ script: RedisScript,
         _ ids: [OperationID],
@@ -186,7 +187,7 @@ extension RedisBroker {
 }
 
 extension CancelOutcome {
-    /// Reads the pair that `cancel.lua` answers.
+    /// Reads the pair that `cancel.lua` returns.
     init(code: String, detail: String) {
         switch code {
         case "cancelled": self = .cancelled
@@ -202,7 +203,8 @@ extension CancelOutcome {
 }
 
 extension String {
-    /// The scripts store "time by reason" in one value: `by` is one word of it, the rest one line.
+    /// The text as one word. The scripts store "time by reason" in one value, where `by` is one word and the reason one
+    /// line.
     var oneWord: String {
         let word = unicodeScalars.map { $0.properties.isWhitespace || $0.value < 0x20 ? "_" : String($0) }.joined()
         return word.isEmpty ? "-" : String(word.prefix(64))
@@ -214,7 +216,7 @@ extension String {
 }
 
 extension ArraySlice<RedisValue> {
-    /// Its texts, two and two.
+    /// The texts of the values, in pairs.
     fileprivate var pairs: [(String, String)] {
         stride(from: startIndex, to: endIndex - 1, by: 2).map { (self[$0].string ?? "", self[$0 + 1].string ?? "") }
     }

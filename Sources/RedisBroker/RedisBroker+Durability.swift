@@ -8,7 +8,8 @@ extension RedisBroker: DurableBroker {
         queue: String,
         _ body: () async throws -> Result
     ) async throws -> (result: Result, isConfirmed: Bool) {
-        // The same connection before and after: one that has not broken meanwhile leads to the server that took the write.
+        // The same connection is used before and after the call. If it did not break, it leads to the server that took
+        // the write.
         let connection = try await translated { try await confirmations.take(durability, near: keys.meta(queue)) }
         let result: Result
         do { result = try await body() } catch {
@@ -19,8 +20,10 @@ extension RedisBroker: DurableBroker {
         return (result, isConfirmed)
     }
 
-    /// WAIT counts from the connection's own last write. So it writes something, which comes after the operation in the stream
-    /// of changes that replicas and the append-only file get: whoever has it has the operation.
+    /// Returns whether replicas or the disk have confirmed the operation in time.
+    ///
+    /// WAIT counts from the connection's own last write, so this writes a mark. In the stream of changes to replicas
+    /// and append-only file, the mark comes after the operation: a receiver of the mark also has the operation.
     private func isConfirmed(_ durability: Durability, _ queue: String, _ connection: RedisConnection) async -> Bool {
         let patience = configuration.durabilityPatience
         let now = Int(Date().timeIntervalSince1970 * 1000)
@@ -45,7 +48,7 @@ extension Durability {
         }
     }
 
-    /// The same question about nothing: it shows whether the server knows it and permits it.
+    /// The same question with nothing to wait for. The answer shows whether the server supports and permits it.
     fileprivate var probe: RedisCommand {
         if case .replicas = self { return RedisCommand("WAIT", 0, 1) }
         return command(milliseconds: 1)
@@ -72,16 +75,19 @@ extension Durability {
     }
 }
 
-/// Connections that wait for confirmations. WAIT blocks everything behind it, so each is used by one call at a time.
+/// Connections that wait for confirmations. WAIT blocks all later commands of its connection, so one call at a time
+/// uses each.
 final class Confirmations: Sendable {
-    /// More are closed after their use.
+    /// The most idle connections. Others are closed after use.
     private static let kept = 8
     private let connections: ConnectionFactory
     private let idle = IdleConnections()
 
     init(_ connections: ConnectionFactory) { self.connections = connections }
 
-    /// A connection to the server that has a key, which can be asked for this.
+    /// Returns a connection to the server that has a key.
+    ///
+    /// - Throws: if the server does not support or permit this durability.
     func take(_ durability: Durability, near key: String) async throws -> RedisConnection {
         while let connection = idle.pop(place(key)) {
             if let reply = try? await connection.send([durability.probe])[0] {
@@ -108,7 +114,7 @@ final class Confirmations: Sendable {
         if !idle.push(connection, place(key), limit: Self.kept) { connection.close() }
     }
 
-    /// Where there is one server, every connection will do.
+    /// With a single server, all connections are in one place.
     private func place(_ key: String) -> String { connections.endpoint.isCluster ? key : "" }
 
     func close() { idle.close().forEach { $0.close() } }

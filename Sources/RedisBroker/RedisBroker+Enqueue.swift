@@ -3,8 +3,8 @@ import Operations
 import RedisClient
 
 extension RedisBroker {
-    /// Calls under way at once: enough to keep Redis busy while the next one is written, and over a network. At most 2 MiB, or one
-    /// operation each.
+    /// The most calls under way at once: enough to keep Redis busy over a network while the next one is written. Each
+    /// call has at most 2 MiB, or one operation.
     private static let window = 8
 
     package func enqueue(_ operations: [NewOperation], queue: String) async throws -> [EnqueueOutcome] {
@@ -30,7 +30,8 @@ extension RedisBroker {
             return outcomes
         }
         try await register(queue)
-        // A call that has to be repeated would come behind those that wait for what is in it.
+        // With dependencies, one call at a time: a repeated call could reach Redis after the calls that depend on its
+        // operations.
         let window = operations.contains { $0.links?.after.isEmpty == false } ? 1 : Self.window
         var outcomes: [EnqueueOutcome] = []
         outcomes.reserveCapacity(operations.count)
@@ -42,7 +43,7 @@ extension RedisBroker {
                     progress(outcomes.count)
                 }
                 var call = call(batch, queue)
-                // Behind those that the connection has already; its answer is asked for later.
+                // Goes out after the calls that the connection has already. The answer is read later.
                 call.reply = link.submit(scripts[call.script], tail: call.arguments, mayWait: true)
                 underWay.append(call)
             }
@@ -57,7 +58,7 @@ extension RedisBroker {
         return outcomes
     }
 
-    /// Numbers a call.
+    /// Gives the operations a numbered call.
     private func call(_ operations: ArraySlice<NewOperation>, _ queue: String) -> EnqueueCall {
         let (number, floor) = ledger.begin(queue)
         var arguments = arguments(queue, capacity: operations.reduce(256) { $0 + $1.bodyByteCount + 16 })
@@ -69,7 +70,8 @@ extension RedisBroker {
         return EnqueueCall(number: number, script: script, arguments: arguments)
     }
 
-    /// Operations whose headers begin alike follow their common front and their number.
+    /// Appends the operations in runs whose headers have the same front: the front, the number of operations, then each
+    /// of them.
     func appendGroups(of operations: ArraySlice<NewOperation>, to arguments: inout RedisArguments) {
         var rest = operations
         while let first = rest.first {
@@ -84,9 +86,9 @@ extension RedisBroker {
         }
     }
 
-    /// Sends a call, unless that was done, and waits for its answer. Repeats it as long as its outcome is unknown: its number makes that
-    /// harmless. As long as no answer came, whatever goes wrong later does not make the outcome known. Whoever has given up waiting
-    /// makes it stop.
+    /// Sends the call, unless its reply is given, and waits for the answer. Repeats the call while its outcome is
+    /// unknown, which is harmless because of its number. Without an answer, later errors do not make the outcome known.
+    /// Stops when all callers have given up.
     private func answer(
         to call: EnqueueCall,
         _ queue: String,
@@ -106,13 +108,14 @@ extension RedisBroker {
                 try? await Task.sleep(for: .milliseconds(50))
                 reply = nil
             } catch {
-                // What is refused now says nothing of what was sent before.
+                // A refusal of a repeat does not tell the outcome of the first try.
                 throw unknown ?? error
             }
         }
     }
 
-    /// - Parameter reply: nil = the call is still to be sent. Then no future is made: to ask one takes the event loop another turn.
+    /// - Parameter reply: nil if the call is still to be sent. The call then needs no future, which would take another
+    ///   turn of the event loop.
     private func outcomes(of call: EnqueueCall, _ reply: EventLoopFuture<RedisValue>?) async throws -> [EnqueueOutcome]
     {
         let answer = try await translated {
@@ -141,7 +144,7 @@ private struct EnqueueCall {
     var number: Int
     var script: ScriptName
     var arguments: RedisArguments
-    /// Of one that was handed to the connection.
+    /// The reply, if the connection has the call already.
     var reply: EventLoopFuture<RedisValue>?
 }
 

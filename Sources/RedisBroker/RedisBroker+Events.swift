@@ -7,7 +7,7 @@ extension RedisBroker {
     package func events(queues: [String]) -> AsyncThrowingStream<EventBatch, any Error> {
         let signals = subscriptions.listen(queues.map(keys.events))
         let keys = keys
-        // A reader that is slow loses the oldest, and sees it by the numbers.
+        // A slow reader loses the oldest events, and notices a gap in the numbers.
         return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(Self.eventsBuffered)) { continuation in
             let task = Task {
                 for await signal in signals {
@@ -57,7 +57,7 @@ extension StoredEvents {
         )
     }
 
-    /// An entry is called after its time.
+    /// The id of an entry begins with its time in milliseconds.
     fileprivate static func time(of entry: String) -> Int64? { entry.split(separator: "-").first.flatMap { Int64($0) } }
 }
 
@@ -71,8 +71,8 @@ extension StoredEvents.Entry {
 }
 
 extension EventBatch {
-    /// Reads "from to kind=n,… oID KIND+ID … | VERB BY COUNT DETAIL", the text that `events.lua` writes; the id of a change of one and the
-    /// last part only some have.
+    /// Reads the text of `events.lua`: "from to kind=n,… oID KIND+ID … | VERB BY COUNT DETAIL". The id after `o` names
+    /// a change's only operation. Only some texts have this id and the last part.
     init?(queue: String, payload: [UInt8]) {
         let text = String(decoding: payload, as: UTF8.self)
         let end = text.firstRange(of: " | ")

@@ -26,15 +26,15 @@ extension RedisBroker {
 }
 
 extension FiguresQuery.Unit {
-    /// How many one call reads.
+    /// The most minutes, hours or days that one call reads.
     fileprivate var atOnce: Int { self == .minute ? 480 : 8 }
 }
 
 extension FiguresReply.Row {
-    /// What stands in for all other names.
+    /// The name that stands for all other names.
     static let others = "*"
 
-    /// Reads three values of the reply of `figures.lua`.
+    /// Reads three values of a reply of `figures.lua`.
     fileprivate init?(_ values: ArraySlice<RedisValue>, _ unit: FiguresQuery.Unit) {
         let values = Array(values)
         guard values.count == 3, let number = values[0].int, let name = values[1].string,
@@ -49,7 +49,7 @@ extension FiguresReply.Row {
 }
 
 extension FiguresDelta {
-    /// As `take_figures.lua` reads it.
+    /// Appends the arguments that `take_figures.lua` reads.
     func append(to arguments: inout RedisArguments) {
         arguments.append(number)
         arguments.append(entries.count)
@@ -59,6 +59,6 @@ extension FiguresDelta {
         }
     }
 
-    /// Roughly how many bytes it adds to a call.
+    /// The approximate number of bytes that a delta adds to a call.
     static func capacity(_ delta: FiguresDelta?) -> Int { 256 * (delta?.entries.count ?? 0) }
 }

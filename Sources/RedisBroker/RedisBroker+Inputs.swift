@@ -44,14 +44,14 @@ extension RedisBroker {
         return Array(names.sorted().prefix(limit))
     }
 
-    /// - Returns: what this queue knows, and the other queues that may have more.
+    /// - Returns: the names that this queue has, and other queues that may have more.
     private func edges(
         _ kind: DependencyEdges,
         of name: DependencyName,
         limit: Int,
         queue: String
     ) async throws -> (names: Set<DependencyName>, others: [String]) {
-        // A scan may name one twice.
+        // A set, because a scan may return a name twice.
         var names: Set<DependencyName> = []
         var others: [String] = []
         var cursor = "0"
@@ -75,7 +75,7 @@ extension RedisBroker {
 }
 
 extension DependencyInput {
-    /// Reads a row of `inputs.lua`; whether its result is large and not in it.
+    /// Reads a row of `inputs.lua`. A large result is not in the row, and `isLarge` is true.
     fileprivate static func read(_ row: [RedisValue]) -> (DependencyInput, isLarge: Bool)? {
         guard row.count == 3, let name = row[0].string.flatMap({ DependencyName($0) }), let mark = row[2].bytes else {
             return nil

@@ -34,7 +34,7 @@ extension RedisBroker {
             var arguments = arguments(queue, capacity: 64 + 36 * rest.count)
             for id in rest { arguments.append(id) }
             let rows = try await read(.details, arguments).array ?? []
-            // Large ones come a few at a time.
+            // Redis returns large operations a few per call.
             guard !rows.isEmpty else {
                 throw OperationsError(.malformed, "Redis has answered nothing about \(rest.count) operations")
             }
@@ -62,7 +62,7 @@ extension RedisBroker {
         let reply = try await read(.page, arguments).array ?? []
         let next = reply.first?.string ?? ""
         let places = (reply.dropFirst(2).first?.array ?? []).map { $0.string ?? "" }
-        // One that cannot be read must not hide the others.
+        // An unreadable operation must not hide the others.
         let rows = zip(reply.dropFirst(3), places).compactMap { row, place in
             ((try? OperationDetail(row: row, queue: queue)) ?? nil).map { (detail: $0, place: place) }
         }
@@ -99,7 +99,7 @@ extension RedisBroker {
 }
 
 extension LogLine {
-    /// Reads a byte 1, nine digits of base 36 and the text; a line of an older version is the text alone.
+    /// Reads a byte 1, nine digits of base 36 and the text. Older versions stored only the text.
     init(stored bytes: [UInt8]) {
         let digits = bytes.dropFirst().prefix(9)
         guard bytes.first == 1, digits.count == 9, let at = Int64(String(decoding: digits, as: UTF8.self), radix: 36)
@@ -112,7 +112,7 @@ extension LogLine {
 }
 
 extension OperationDetail {
-    /// Reads a row of `details.lua` or `page.lua`; nil where there is no such operation.
+    /// Reads a row of `details.lua` or `page.lua`; nil if Redis has no such operation.
     init?(row: RedisValue, queue: String) throws(OperationsError) {
         guard let fields = row.array, fields.count >= 3, let bytes = fields[0].bytes,
             let letter = fields[1].bytes?.first,
@@ -130,7 +130,7 @@ extension OperationDetail {
         read(extras: Extras(fields[4]))
     }
 
-    /// An untracked operation has no record: what its element says stands for it.
+    /// Makes a record from an element, because an untracked operation has no record.
     private static func untracked(
         _ element: [UInt8],
         _ state: OperationState,
@@ -199,7 +199,7 @@ extension OperationDetail {
 }
 
 enum Progress {
-    /// Reads "fraction message" as `report` wrote it.
+    /// Reads "fraction message" as `report` stores it.
     static func read(_ bytes: [UInt8]) -> (fraction: Double, message: String)? {
         let parts = String(decoding: bytes, as: UTF8.self).split(
             separator: " ",
@@ -252,7 +252,7 @@ extension FailedAttempt {
     }
 }
 
-/// A hash as HGETALL replies it.
+/// The fields of a hash, as HGETALL returns them.
 struct Extras {
     private var fields: [String: [UInt8]] = [:]
 
@@ -264,7 +264,7 @@ struct Extras {
     }
 
     subscript(field: String) -> [UInt8]? { fields[field] }
-    /// The fields that begin so, without the beginning.
+    /// The fields whose names begin with a text, named without that text.
     func fields(after beginning: String) -> [String: [UInt8]] {
         fields.reduce(into: [:]) { found, field in
             if field.key.hasPrefix(beginning) { found[String(field.key.dropFirst(beginning.count))] = field.value }

@@ -49,7 +49,7 @@ extension RedisBroker {
     }
 
     package func beats(_ beats: [(beat: Beat, queue: String)]) -> [Result<BeatReply, any Error>] {
-        // What keeps one queue from being registered keeps all others, too.
+        // An error that keeps one queue from being registered concerns all other queues as well.
         var isRegistryAway: (any Error)?
         let sent = beats.map { beat, queue in
             Result {
@@ -58,7 +58,7 @@ extension RedisBroker {
                     isRegistryAway = error
                     throw error
                 }
-                // No longer than until the next beat, which is for the other queues as well.
+                // Waits at most until the next heartbeat, because the other queues need that one as well.
                 let patience = min(
                     configuration.commandDeadline,
                     max(.seconds(1), .milliseconds(beat.intervalMilliseconds))
@@ -164,7 +164,7 @@ extension RedisBroker {
     package func claimAtWakeUp(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> WakeUpAnswer {
         try await register(queue)
         guard !isSpread else {
-            // A cluster may send wait and claim on to another node, and then not in their order.
+            // A cluster may redirect wait and claim to another node, and may change their order.
             do {
                 return WakeUpAnswer(wasWoken: try await waitForWakeUp(queues: [queue], timeout: timeout) != nil)
             } catch is CancellationError {
@@ -211,7 +211,7 @@ extension RedisBroker {
 }
 
 extension Cancellation {
-    /// Reads "time by reason", as the scripts store it; nil if it is anything else.
+    /// Reads "time by reason", the form in which scripts store it; nil for another form.
     init?(trace: RedisValue) {
         guard let trace = OperatorTrace(stored: trace.string ?? "") else { return nil }
         self.init(reason: trace.reason, by: trace.by, requestedAt: trace.at)
@@ -219,7 +219,7 @@ extension Cancellation {
 }
 
 extension OperatorTrace {
-    /// Reads "time by reason", as the scripts store who asked for something.
+    /// Reads "time by reason", the form in which scripts store a request.
     init?(stored: String) {
         let words = stored.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         guard words.count == 3, let at = Int64(words[0]) else { return nil }
@@ -228,7 +228,7 @@ extension OperatorTrace {
 }
 
 extension CancelOrder {
-    /// Reads a stored request: its trace, behind "!id " if it was forced.
+    /// Reads a stored cancel request: its trace, after "!id " if the cancel was forced.
     init?(fence: Int64, stored: RedisValue) {
         guard let text = stored.string, text.hasPrefix("!") else {
             guard let cancellation = Cancellation(trace: stored) else { return nil }
@@ -245,7 +245,8 @@ extension CancelOrder {
 }
 
 extension ControlMessage {
-    /// Reads `cancel FENCE`, `cancelThrough`, `steer`, `schedules`, `outbox` and `unhandled NUMBER NAME`; anything else is not for this version.
+    /// Reads `cancel FENCE`, `cancelThrough`, `steer`, `schedules`, `outbox` and `unhandled NUMBER NAME`. Ignores all
+    /// other messages, which are for other versions.
     init?(channel: String, payload: [UInt8], keys: Keys) {
         let words = String(decoding: payload, as: UTF8.self).split(separator: " ")
         guard let queue = keys.queue(of: channel) else { return nil }
@@ -262,7 +263,7 @@ extension ControlMessage {
 }
 
 extension Room {
-    /// "how many may start, how many a worker may hold ahead"; nil where there is no limit.
+    /// Reads "how many may start, how many a worker may hold ahead"; nil without a limit.
     fileprivate init?(_ stored: RedisValue) {
         let numbers = (stored.string ?? "").split(separator: " ").compactMap { Int($0) }
         guard let left = numbers.first else { return nil }

@@ -1,18 +1,18 @@
 import Operations
 import RedisClient
 
-/// The protocol of a namespace: what is stored under its keys, and what its messages mean. The first program that makes a queue known
-/// writes its number; a program of another number is refused.
+/// The protocol of a namespace: the meaning of its keys and messages. The first program that registers a queue stores
+/// the number of its protocol. Programs with another number are refused.
 package enum NamespaceProtocol {
-    /// What this program speaks. docs/wire-format.md says when it changes.
+    /// The number of this program's protocol. docs/wire-format.md describes when it changes.
     package static let number = 1
 
-    /// Refuses a namespace of another number.
+    /// Refuses a namespace with another protocol number.
     ///
     /// - Parameters:
-    ///   - found: what is stored; untrusted text.
-    ///   - namespace: its name.
-    /// - Throws: `OperationsError` with `.incompatible`, saying what to do.
+    ///   - found: the stored number; untrusted text.
+    ///   - namespace: the name of the namespace.
+    /// - Throws: `OperationsError` with `.incompatible`, and a remedy in its message.
     package static func check(_ found: String, namespace: String) throws(OperationsError) {
         guard found != String(number) else { return }
         let shown = found.utf8.count <= 9 && Int(found) != nil ? found : OperationsError.quoted(found)
@@ -25,27 +25,27 @@ package enum NamespaceProtocol {
         )
     }
 
-    /// A name for a namespace of this program's own.
+    /// A name for a namespace that this program can use instead.
     package static func otherNamespace(than namespace: String) -> String { "\(namespace.prefix(120))-p\(number)" }
 
-    /// Asks for the number of a namespace.
+    /// The command that reads the protocol number of a namespace.
     package static func question(namespace: String) -> RedisCommand {
         RedisCommand("GET", Keys(namespace: namespace).protocolNumber)
     }
 }
 
 extension RedisBroker {
-    /// Refuses a namespace of another number before anything is written to it or changed. Asks once per process, and each time while the
-    /// namespace has no number.
+    /// Refuses a namespace with another protocol number before anything in it is changed. Asks once per process, but
+    /// each time while the namespace has no number.
     ///
-    /// - Parameter isWriting: also writes the number, where there is none.
+    /// - Parameter isWriting: whether to store the number if the namespace has none.
     /// - Throws: `OperationsError`, with `.incompatible` if the namespace has another number.
     func requireProtocol(isWriting: Bool) async throws {
         guard !knowsProtocol.load(ordering: .relaxed) else { return }
         try await translated { try checkProtocol(await link.send(protocolCommands(isWriting: isWriting))) }
     }
 
-    /// The same from the heartbeat's thread, which blocks.
+    /// Does the work of `requireProtocol(isWriting: true)` on the heartbeat's thread. Blocks the thread.
     func requireProtocolBlocking() throws {
         guard !knowsProtocol.load(ordering: .relaxed) else { return }
         try checkProtocol(heartbeat.send(protocolCommands(isWriting: true)))
@@ -59,19 +59,19 @@ extension RedisBroker {
 
     private func checkProtocol(_ replies: [RedisValue]) throws {
         guard let answer = replies.last else { throw OperationsError(.malformed, "Redis gave no answer") }
-        // Nothing is stored: the namespace is empty, or Redis has refused to write.
+        // Without a stored number, the namespace is empty or Redis has refused to write.
         if !(try checkProtocol(answer.expectSuccess())), replies.count > 1 { try replies[0].expectSuccess() }
     }
 
-    /// What the question answers when a program connects. A node of a cluster that was named alone may not have the number; what is
-    /// wrong there is said by the calls that follow.
+    /// Checks the answer to the question that `connect` asks. A single node of a cluster may not have the number. The
+    /// calls that follow report that error.
     func checkFirstLook(_ answer: RedisValue) throws {
         if let error = answer.error, error.code == .moved || error.code == .ask { return }
         try checkProtocol(answer.expectSuccess())
     }
 
     /// - Returns: false if the namespace has no number yet.
-    /// - Throws: `OperationsError` with `.incompatible` if it has another one.
+    /// - Throws: `OperationsError` with `.incompatible` if the namespace has another number.
     @discardableResult
     func checkProtocol(_ found: RedisValue) throws(OperationsError) -> Bool {
         guard let found = found.string else { return false }

@@ -1,7 +1,7 @@
 import Operations
 import RedisClient
 
-// What one queue says to another one; see docs/dependencies.md.
+// Calls that pass dependencies from one queue to another; see docs/dependencies.md.
 extension RedisBroker {
     package func link(_ ids: [OperationID], in queue: String, from dependentQueue: String) async throws -> [RemoteState]
     {

@@ -99,7 +99,8 @@ extension StoredSchedule {
 }
 
 extension StoredSchedule.Runs {
-    /// "how many, the last instant, its id, the last one with missed ones, the last one that overlapped" and, behind a line feed, why it has stopped.
+    /// Reads "number of runs, last instant, its operation's id, last missed instant, last instant that
+    /// overlapped". After a line feed comes the reason why the schedule has stopped.
     fileprivate init(stored: String) {
         self.init()
         let lines = stored.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -114,7 +115,7 @@ extension StoredSchedule.Runs {
 }
 
 extension ScheduleSummary {
-    /// META 'schedules': "how many, the next instant or 0, the worker that watches".
+    /// Reads META 'schedules': "number of schedules, next instant or 0, worker that owns the timer".
     init(stored: String) {
         let words = stored.split(separator: " ").map(String.init)
         guard words.count >= 2, let count = Int(words[0]), let next = Int64(words[1]) else {

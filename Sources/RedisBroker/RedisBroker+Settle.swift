@@ -2,7 +2,7 @@ import Operations
 import RedisClient
 
 extension RedisBroker {
-    /// Ids of untracked operations that are sent along for the event's text.
+    /// The most ids of untracked operations that a call names, for the event's text.
     private static let namedUntracked = 50
 
     package func complete(
@@ -38,7 +38,7 @@ extension RedisBroker {
         return (Self.outcomes(of: completions, marks: marks), claim)
     }
 
-    /// The script answers untracked ones first; an empty answer means that all are done.
+    /// Reads the marks. The script answers untracked operations first. An empty answer means that all are finished.
     private static func outcomes(of completions: [Completion], marks: [UInt8]) -> [SettleOutcome] {
         guard !marks.isEmpty else { return completions.map { _ in .done(.finished) } }
         var untracked = 0
@@ -90,7 +90,8 @@ extension RedisBroker {
     }
 
     package func giveBack(_ returns: [Return], worker: WorkerID, queue: String) async throws -> [SettleOutcome] {
-        // The script pushes one after the other to the head: the newest goes first, so that the oldest ends there.
+        // The script pushes each operation to the head of its lane. The newest goes first, so that the oldest ends up
+        // at the head.
         let order = returns.indices.sorted { returns[$0].fence > returns[$1].fence }
         var arguments = arguments(queue, capacity: 128 + 64 * returns.count)
         arguments.append(worker.description)

@@ -19,7 +19,7 @@ extension RedisBroker {
 }
 
 extension LostWorker {
-    /// Reads three values of the reply of `lost.lua`.
+    /// Reads three values of a reply of `lost.lua`.
     fileprivate init?(_ values: ArraySlice<RedisValue>) {
         let values = Array(values)
         guard values.count == 3, let worker = values[0].string, let recoveredAt = values[1].int,
@@ -38,7 +38,7 @@ extension LostWorker {
 }
 
 extension QueueSnapshot {
-    /// Reads the reply of `snapshot.lua`.
+    /// Reads a reply of `snapshot.lua`.
     init(reply: RedisValue, queue: String) throws(OperationsError) {
         guard let fields = reply.array, fields.count == 17 else {
             throw OperationsError(.malformed, "the reply of a snapshot cannot be read")
@@ -69,7 +69,7 @@ extension QueueSnapshot {
         sequence = meta.number("sequence") ?? 0
         leaseFloor = meta.number("outageUntil") ?? 0
         self.totals = totals
-        // Each operation has a number of the sequence; a few numbers are of something else.
+        // Each operation has a number of the sequence. A few numbers are not of operations.
         if let numbers = meta.number("sequence") {
             self.totals["enqueued"] = max(0, numbers - (totals["notEnqueued"] ?? 0))
         }
@@ -77,7 +77,7 @@ extension QueueSnapshot {
         counts[.executing] = Int(totals["executing"] ?? 0)
         self.totals["executing"] = nil
         self.totals["stale"] = nil
-        // Counted as cancelled.
+        // The total `cancelled` already includes these operations.
         self.totals["clearing"] = nil
         unhandledCount = Int(totals["unhandled"] ?? 0)
         self.totals["unhandled"] = nil
@@ -176,7 +176,7 @@ extension ExecutingRow {
     }
 }
 
-/// What can be read from an envelope that may have been cut: the name comes first.
+/// The fields of an envelope that may have been cut. The name comes first.
 private struct EnvelopePrefix {
     var name = "?"
     var attempts = Defaults.attempts

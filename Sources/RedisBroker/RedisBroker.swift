@@ -5,11 +5,11 @@ import Operations
 import RedisClient
 import Synchronization
 
-/// The queue server in Redis: one typed call per script.
+/// A broker in Redis, with one typed call per script.
 ///
-/// It has up to four connections: commands, heartbeat (a thread of its own), wake-up tokens and pub/sub; the last three are made
-/// when they are first used, so a producer has one. In a cluster, commands and heartbeat have one for each node that is needed, and
-/// that of wake-up tokens one for each queue.
+/// Has up to four connections: commands, heartbeat (with a thread of its own), wake-up tokens and pub/sub. The last
+/// three open at their first use, so a producer has one. In a cluster, commands and heartbeat have one connection for
+/// each node in use, and wake-up tokens have one for each queue.
 package final class RedisBroker: Broker, SpreadBroker {
     package let namespace: String
     let keys: Keys
@@ -25,11 +25,11 @@ package final class RedisBroker: Broker, SpreadBroker {
     package let isSpread: Bool
     let logger: Logger
     private let registered = Mutex<Set<String>>([])
-    /// Commands of audits that Redis has refused this user.
+    /// Commands of audits that Redis has refused to this user.
     let forbidden = Mutex<Set<String>>([])
-    /// Whether the namespace was found to be of the protocol that this program speaks.
+    /// Whether the namespace has the protocol of this program.
     let knowsProtocol = Atomic<Bool>(false)
-    /// Whether it was said that waits are slow.
+    /// Whether the warning about slow waits was reported.
     private let hasWarnedOfSlowWaits = Atomic<Bool>(false)
     /// False after `close()`.
     let isOpen = Atomic<Bool>(true)
@@ -59,13 +59,14 @@ package final class RedisBroker: Broker, SpreadBroker {
         confirmations = Confirmations(connections)
     }
 
-    /// Waits until Redis answers, and refuses a namespace of another protocol.
+    /// Waits until Redis answers, and refuses a namespace with another protocol.
     ///
-    /// In a cluster, any node answers; the number of the protocol is on one of them, which may be away, and is looked at with the list of
-    /// queues.
+    /// In a cluster, any node may answer. The node with the protocol number may be unreachable, so the number is
+    /// checked when the list of queues is read.
     ///
     /// - Parameter patience: how long to try; nil = as long as for any call.
-    /// - Throws: `OperationsError` with `.unavailable`, `.denied` or `.untrusted`, saying what was tried; with `.incompatible`.
+    /// - Throws: `OperationsError` with `.unavailable`, `.denied` or `.untrusted` and the attempts in its message, or
+    ///   with `.incompatible`.
     package func connect(within patience: Duration? = nil) async throws {
         var commands = [RedisCommand("PING")]
         if !isSpread { commands.append(NamespaceProtocol.question(namespace: namespace)) }
@@ -76,7 +77,7 @@ package final class RedisBroker: Broker, SpreadBroker {
         }
     }
 
-    /// Ends all connections. Calls under way fail.
+    /// Closes all connections. Calls under way fail.
     package func close() {
         isOpen.store(false, ordering: .releasing)
         link.close()
@@ -86,7 +87,7 @@ package final class RedisBroker: Broker, SpreadBroker {
         confirmations.close()
     }
 
-    /// Says once that the end of an operation is noticed by reading its state from time to time only.
+    /// Reports once that waits notice the end of an operation only by reading its state from time to time.
     func warnOfSlowWaits(_ error: OperationsError) {
         guard !hasWarnedOfSlowWaits.exchange(true, ordering: .relaxed) else { return }
         if let report = configuration.onSlowWaits { return report(error) }
@@ -96,26 +97,26 @@ package final class RedisBroker: Broker, SpreadBroker {
         )
     }
 
-    /// Says that Redis does not answer a wait, which goes on.
+    /// Reports that Redis does not answer a wait. The wait continues.
     func reportOutage(_ error: OperationsError) {
         if let report = configuration.onOutage { return report(error) }
         logger.warning("Redis does not answer; the wait goes on", metadata: ["error": "\(error)"])
     }
 
-    /// Makes a queue known to the namespace, once per process, before its first use.
+    /// Adds a queue to the namespace's list, once per process, before its first use.
     func register(_ queue: String) async throws {
         guard !isRegistered(queue) else { return }
         try NameRule.check(queue, role: "queue")
         do {
             try await add(queue)
         } catch let error as OperationsError where error.code == .full {
-            // A full server takes no new name; a worker may still begin where the queue is known.
+            // A full server accepts no new name. A worker may still start if the list has the queue already.
             guard try await queues().contains(queue) else { throw error }
         }
         _ = registered.withLock { $0.insert(queue) }
     }
 
-    /// Repeats itself where the answer was lost, as an enqueue does: twice is as good as once.
+    /// Retries after a lost answer, as an enqueue does. Adding a queue twice is harmless.
     private func add(_ queue: String) async throws {
         let deadline = ContinuousClock.now + configuration.enqueuePatience
         while true {
@@ -133,7 +134,7 @@ package final class RedisBroker: Broker, SpreadBroker {
 
     func isRegistered(_ queue: String) -> Bool { registered.withLock { $0.contains(queue) } }
 
-    /// The same from the heartbeat's thread, which blocks.
+    /// Does the work of `register` on the heartbeat's thread. Blocks the thread.
     func registerBlocking(_ queue: String) throws {
         guard !isRegistered(queue) else { return }
         try NameRule.check(queue, role: "queue")
@@ -141,14 +142,14 @@ package final class RedisBroker: Broker, SpreadBroker {
             try requireProtocolBlocking()
             try heartbeat.send([adding(queue)])[0].expectSuccess()
         } catch let error as RedisError where error.serverError?.code == .outOfMemory {
-            // As in `register`: a full server takes no new name, and may have taken no number.
+            // As in `register`: a full server accepts no new name, and may not have stored the protocol number.
             let known = try? heartbeat.send([RedisCommand("SMEMBERS", keys.queues)])[0].expectArray()
             guard known?.contains(where: { $0.string == queue }) == true else { throw error }
         }
         _ = registered.withLock { $0.insert(queue) }
     }
 
-    /// The arguments of a script call on a queue, to be appended to.
+    /// The first arguments of a script call on a queue. The caller appends the others.
     func arguments(_ queue: String, capacity: Int = 128) -> RedisArguments {
         guard isSpread || keys.database != 0 else {
             return RedisArguments(keys: [keys.meta(queue)], capacity: capacity)
@@ -156,12 +157,12 @@ package final class RedisBroker: Broker, SpreadBroker {
         return RedisArguments(keys: [keys.meta(queue), keys.channels(queue)], capacity: capacity)
     }
 
-    /// Runs a script; its error reply is thrown.
+    /// Runs a script. Throws an error reply.
     func evaluate(_ script: RedisScript, _ arguments: RedisArguments) async throws -> RedisValue {
         try await translated { try await link.evaluate(script, tail: arguments).expectSuccess() }
     }
 
-    /// Runs a script that only reads. If the connection ends before the answer, the next one is asked, once.
+    /// Runs a script that only reads. If the connection ends before the answer, asks once more on the next connection.
     func read(_ script: ScriptName, _ arguments: RedisArguments) async throws -> RedisValue {
         do {
             return try await link.evaluate(scripts[script], tail: arguments).expectSuccess()
@@ -173,28 +174,29 @@ package final class RedisBroker: Broker, SpreadBroker {
     }
 }
 
-/// How a broker works. Every default is visible in `init`.
+/// The settings of a broker. `init` has all defaults.
 package struct RedisBrokerConfiguration: Sendable {
     package var namespace: String
-    /// How long a call waits for a connection and its reply.
+    /// The time that a call waits for a connection and its reply.
     package var commandDeadline: Duration
-    /// How long enqueue repeats itself when replies are lost.
+    /// The time for which an enqueue repeats itself while replies are lost.
     package var enqueuePatience: Duration
-    /// How long an enqueue waits for the durability that it asks for.
+    /// The time that an enqueue waits for the requested durability.
     package var durabilityPatience: Duration
     package var connectTimeout: Duration
     /// Shown in CLIENT LIST, followed by the connection's purpose.
     package var clientName: String
-    /// A refused user, password or certificate fails calls at once: right for a command line, wrong for a worker.
+    /// Whether calls fail at once if Redis refuses user, password or certificate. Right for a command line, wrong for a
+    /// worker.
     package var failsFastWhenRefused: Bool
-    /// Called once if Redis refuses the subscription that says when operations end: waits then read the state every five seconds; nil = a
-    /// warning in the log.
+    /// Called once if Redis refuses the channel that reports ends of operations. Waits then read the state every five
+    /// seconds. nil = a warning in the log.
     package var onSlowWaits: (@Sendable (OperationsError) -> Void)?
-    /// Called when Redis does not answer a wait, which goes on; nil = a warning in the log.
+    /// Called when Redis does not answer a wait, which continues. nil = a warning in the log.
     package var onOutage: (@Sendable (OperationsError) -> Void)?
-    /// Tests: the scripts read the time from a key.
+    /// Whether scripts read the time from a key, for tests.
     package var testClock: Bool
-    /// Negative controls: breaks a rule in the scripts; nil = they are as they should be.
+    /// Changes the scripts to break a rule, for negative controls; nil = the scripts are unchanged.
     var scriptEdit: (@Sendable (String) -> String)?
 
     package init(

@@ -1,20 +1,20 @@
 import RedisClient
 
-/// What a user of Redis is for, and the least rights that suffice for it.
+/// The purpose of a Redis user, and the minimal permissions for it.
 ///
-/// Redis checks the commands inside a script, too. So the rights are read from the sources of the scripts that a role calls, and
-/// what the connections send besides is listed here, next to each other.
+/// Redis also checks the commands inside scripts. Permissions therefore follow from the sources of the scripts that a
+/// role calls. The commands that connections send outside of scripts are listed here.
 package enum RedisRole: String, Sendable, CaseIterable {
     /// Enqueues, waits for results, cancels and retries what it enqueued.
     case producer
     /// Runs operations.
     case worker
-    /// Looks, and cannot write anything.
+    /// Reads, and cannot write anything.
     case monitor
-    /// Looks, cancels, retries, pauses, removes, and runs `doctor`.
+    /// Reads, cancels, retries, pauses, removes, and runs `doctor`.
     case `operator`
 
-    /// Rules for `ACL SETUSER`, without user and password.
+    /// The rules for `ACL SETUSER`, without user and password.
     package func rules(namespace: String) -> [String] {
         let keys = Keys(namespace: namespace)
         return [
@@ -24,10 +24,10 @@ package enum RedisRole: String, Sendable, CaseIterable {
             + commands.sorted().map { "+\($0)" }
     }
 
-    /// Names as ACL rules have them: `hset`, `script|load`.
+    /// The commands in the form of ACL rules: `hset`, `script|load`.
     private var commands: Set<String> {
         var inner = Set(scripts.flatMap(\.commands))
-        // A screen's snapshot writes only if it asks for whole events, which a monitor does not.
+        // A monitor never gets a command that writes, even if one of its scripts contains it.
         if self == .monitor { inner.formIntersection(Self.reading) }
         return inner.union(Self.connecting).union(plain)
     }
@@ -44,7 +44,7 @@ package enum RedisRole: String, Sendable, CaseIterable {
 
     private var plain: Set<String> {
         switch self {
-        // WAITAOF is not in here: a server before 7.2 refuses rules that name it.
+        // WAITAOF is missing because servers before 7.2 refuse rules that name it.
         case .producer: ["get", "set", "sadd", "smembers", "subscribe", "unsubscribe", "wait"]
         case .worker:
             [
@@ -71,7 +71,7 @@ package enum RedisRole: String, Sendable, CaseIterable {
 }
 
 extension RedisScript {
-    /// The commands that the script may send. Those that it chooses between by a variable are spelled out in it as well.
+    /// The commands that the script may send. A command that a variable selects is also spelled out in the script.
     var commands: Set<String> {
         let called = source.matches(of: /call\('([A-Z]+)'/).map { $0.1.lowercased() }
         let chosen = source.matches(of: /'(Z[A-Z]*RANGEBYSCORE)'/).map { $0.1.lowercased() }

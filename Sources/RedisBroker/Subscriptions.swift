@@ -3,13 +3,13 @@ import NIOPosix
 import RedisClient
 import Synchronization
 
-/// One pub/sub connection for everybody in the process who listens.
+/// The pub/sub connection that all listeners of a broker share.
 final class Subscriptions: Sendable {
     enum Signal: Sendable {
         case message(channel: String, payload: [UInt8])
         /// Messages may have been missed: read the state that they hint at.
         case gap
-        /// Redis refuses this channel: nothing is heard of it until `accepted`.
+        /// Redis refuses this channel. No message arrives on it until `accepted`.
         case refused(channel: String, error: RedisServerError)
         case accepted(channel: String)
     }
@@ -18,7 +18,7 @@ final class Subscriptions: Sendable {
         var subscriber: RedisSubscriber?
         var pump: Task<Void, Never>?
         var listeners: [Int: Listener] = [:]
-        /// What Redis refuses of the wanted channels.
+        /// The wanted channels that Redis refuses.
         var refused: [String: RedisServerError] = [:]
         var next = 0
         var isClosed = false
@@ -34,8 +34,8 @@ final class Subscriptions: Sendable {
 
     init(_ connections: ConnectionFactory) { self.connections = connections }
 
-    /// Listens until the stream is dropped. A `.gap` follows each (re)subscription, the first one included; `.refused` comes once for
-    /// each channel that Redis refuses.
+    /// Listens until the stream is dropped. A `.gap` follows each subscription, from the first one on. `.refused` comes
+    /// once for each channel that Redis refuses.
     func listen(_ channels: [String]) -> AsyncStream<Signal> {
         let (stream, continuation) = AsyncStream.makeStream(of: Signal.self, bufferingPolicy: .bufferingNewest(4096))
         let key = add(Listener(channels: Set(channels), continuation: continuation))
@@ -99,7 +99,7 @@ final class Subscriptions: Sendable {
         }
     }
 
-    /// Hands a signal to the listeners of a channel, or to all.
+    /// Sends a signal to the listeners of a channel, or to all listeners.
     private func tell(
         _ channel: String?,
         _ signal: Signal,

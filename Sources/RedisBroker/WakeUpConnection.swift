@@ -5,15 +5,16 @@ import Synchronization
 
 /// A blocking connection, for one call at a time.
 final class WakeUpConnection: Sendable {
-    /// Requests to end a wait in a cluster. More do not help: the wake-up token is on another node by now.
+    /// The most requests to end a wait in a cluster. Further ones are useless, because the wake-up token has moved to
+    /// another node.
     private static let patience = 50
-    /// How much later than it should Redis may answer.
+    /// How late Redis may answer after the timeout of a wait.
     private static let delay: Duration = .seconds(5)
     private let connections: ConnectionFactory
     private let keys: Keys
     private let commands: RedisLink
     private let link = Mutex<RedisLink?>(nil)
-    /// The server's number for the blocking connection: CLIENT UNBLOCK needs it.
+    /// The server's number for the blocking connection, which CLIENT UNBLOCK needs.
     private let clientID = Atomic<Int>(0)
 
     init(_ connections: ConnectionFactory, keys: Keys, commands: RedisLink) {
@@ -40,16 +41,16 @@ final class WakeUpConnection: Sendable {
     }
 
     struct Answer {
-        /// The token was taken.
+        /// Whether the wait took the token.
         var wasWoken: Bool
-        /// What the script said.
+        /// The reply of the script.
         var reply: RedisValue
     }
 
-    /// Waits for the wake-up token of one queue and has a script run where the wait ends: it is sent together with the wait, and Redis looks at what a
-    /// blocked connection has sent as soon as it is blocked no longer.
+    /// Waits for the wake-up token of one queue, then runs a script. Both are sent together. Redis runs the script as
+    /// soon as the connection is no longer blocked.
     ///
-    /// - Returns: nil if there was no connection, or the task was cancelled before it began.
+    /// - Returns: nil if there was no connection, or if the task was cancelled before the wait began.
     func wait(_ queue: String, _ timeout: Duration, then script: RedisScript, _ arguments: RedisArguments) async throws
         -> Answer?
     {
@@ -69,7 +70,7 @@ final class WakeUpConnection: Sendable {
         return Answer(wasWoken: try token.reply().array != nil, reply: reply)
     }
 
-    /// What came of a wait, by the time that the reply behind it has come.
+    /// The result of a wait, which is known when the later reply has arrived.
     private final class Token: Sendable {
         private let result = Mutex<Result<RedisValue, RedisError>>(.success(.null))
 
@@ -89,7 +90,7 @@ final class WakeUpConnection: Sendable {
         return command
     }
 
-    /// Waits for replies; a cancel makes Redis answer.
+    /// Waits for replies. When the task is cancelled, makes Redis answer at once.
     private func untilCancelled<Reply: Sendable>(near queue: String, _ replies: () async throws -> Reply) async throws
         -> Reply
     {
@@ -104,8 +105,8 @@ final class WakeUpConnection: Sendable {
 
     func close() { link.withLock { $0 }?.close() }
 
-    /// Ends a wait from outside. The request goes over another connection and may overtake the wait: it is repeated until the wait
-    /// has ended. Without a connection nothing waits in Redis, and the link is given up.
+    /// Ends a wait from outside. The request uses another connection and may overtake the wait, so it is repeated until
+    /// the wait has ended. If the connection is lost, nothing waits in Redis, and the link is closed.
     private func unblock(_ wait: Wait, near wakeUp: String) {
         Task { [self] in
             var requests = 0
@@ -118,7 +119,7 @@ final class WakeUpConnection: Sendable {
                 }
                 requests += 1
                 commands.submit(RedisCommand("CLIENT", "UNBLOCK", number), near: wakeUp).whenSuccess { reply in
-                    // A user without this permission ends its waits with their connections.
+                    // If the user may not call CLIENT UNBLOCK, closing the connection ends the wait.
                     if reply.error?.code == .noPermission, let held { self.drop(held) }
                 }
                 try? await Task.sleep(for: .milliseconds(20))
@@ -131,7 +132,7 @@ final class WakeUpConnection: Sendable {
         held.close()
     }
 
-    /// One call of `wait`, and whether it is over.
+    /// A call of `wait`, and whether it has ended.
     private final class Wait: Sendable {
         private let ended = Atomic<Bool>(false)
         var hasEnded: Bool { ended.load(ordering: .acquiring) }
@@ -143,7 +144,7 @@ final class WakeUpConnection: Sendable {
             if let link { return link }
             let opened = connections.link(
                 "wake-up",
-                // Whoever waits here sends commands next.
+                // The same event loop, because a waiting worker sends commands next.
                 on: commands.eventLoop,
                 connections.configuration.commandDeadline
             ) { [self] connection in
@@ -158,7 +159,7 @@ final class WakeUpConnection: Sendable {
 }
 
 extension RedisError {
-    /// There is none, or it ended.
+    /// Whether the connection failed or ended.
     fileprivate var isOfConnection: Bool { code == .closed || code == .timeout || code == .unreachable }
 
     fileprivate var wasNotSent: Bool { isOfConnection && !outcomeIsUnknown }

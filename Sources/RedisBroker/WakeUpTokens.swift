@@ -3,14 +3,14 @@ import Operations
 import RedisClient
 import Synchronization
 
-/// An idle worker waits in Redis for a wake-up token: one blocking connection, and in a cluster, where BLPOP takes the keys of one
-/// slot only, one for each queue.
+/// The waits of idle workers for wake-up tokens in Redis. One connection blocks for all queues. A cluster needs one
+/// connection for each queue, because BLPOP takes keys of a single slot.
 final class WakeUpTokens: Sendable {
     private let connections: ConnectionFactory
     private let keys: Keys
     private let commands: RedisLink
     private let isCluster: Bool
-    /// By queue in a cluster; else there is one.
+    /// By queue in a cluster; otherwise a single connection.
     private let wires = Mutex<[String: WakeUpConnection]>([:])
 
     init(_ connections: ConnectionFactory, keys: Keys, commands: RedisLink) {
@@ -20,19 +20,19 @@ final class WakeUpTokens: Sendable {
         isCluster = connections.endpoint.isCluster
     }
 
-    /// Returns the queue whose token was taken, or nil: nothing came in time, or the connection broke (then the next heartbeat
-    /// says whether a wake-up was lost).
+    /// Waits and returns the queue whose token was taken. Returns nil if no token came in time, or if the connection
+    /// broke. The next heartbeat then shows whether a wake was lost.
     func wait(queues: [String], timeout: Duration) async throws -> String? {
         guard isCluster, let first = queues.first else { return try await wire("").wait(queues, timeout) }
         guard queues.count > 1 else { return try await wire(first).wait(queues, timeout) }
         let woken = try await waitForEach(queues, timeout)
-        // Several may come at once. The others are for the next worker that waits.
+        // Several tokens may come at once. The others go back for the next worker that waits.
         for queue in woken.dropFirst() { try await put(queue) }
         if woken.isEmpty { try Task.checkCancellation() }
         return woken.first
     }
 
-    /// See ``WakeUpConnection/wait(_:_:then:_:)``. Not for a cluster.
+    /// See ``WakeUpConnection/wait(_:_:then:_:)``. Not for clusters.
     func wait(queue: String, timeout: Duration, then script: RedisScript, _ arguments: RedisArguments) async throws
         -> WakeUpConnection.Answer?
     {
@@ -57,8 +57,8 @@ final class WakeUpTokens: Sendable {
         }
     }
 
-    /// Makes sure that there is a token. Exactly one: a second one would only wake somebody for nothing, so a plain conditional push
-    /// would do, but pushing and trimming is one round trip on any server version.
+    /// Makes sure that the queue has exactly one token, because a second one would wake a worker for nothing. A
+    /// conditional push would do as well, but push and trim take one round trip on every server version.
     func put(_ queue: String) async throws {
         for reply in try await commands.send([
             RedisCommand("RPUSH", keys.wake(queue), "1"), RedisCommand("LTRIM", keys.wake(queue), 0, 0),

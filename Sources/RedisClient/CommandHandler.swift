@@ -35,7 +35,7 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
     private var push: ((RedisValue) -> Void)?
     /// The last reply, if it was an error. If the server then ends the connection, this is the reason.
     private(set) var lastWords: RedisServerError?
-    /// Returns what is known about the server; nil without TLS.
+    /// Describes the server for TLS errors; nil without TLS.
     var peer: (() -> TLSPeer)?
     /// Called when the TLS handshake is over.
     var onSecured: (() -> Void)?
@@ -74,7 +74,7 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
         closeIfDone()
     }
 
-    /// Passes each later reply to this closure. There must be no pending commands.
+    /// Passes each later reply to this closure. Call this only without pending commands.
     func startPush(_ push: @escaping (RedisValue) -> Void) { self.push = push }
 
     /// Sends without expecting a matched reply; for pub/sub.
@@ -235,8 +235,8 @@ final class CommandHandler: ChannelInboundHandler, @unchecked Sendable {
         self.context = nil
     }
 
-    /// Ends the connection for this reason and fails all written, unanswered calls. With one missing reply the order of replies is
-    /// lost, so the connection cannot be used afterwards.
+    /// Ends the connection for this reason and fails all written, unanswered calls. After a missing reply, later
+    /// replies cannot be matched, so the connection is not used again.
     func giveUp(_ error: RedisError) {
         guard failure == nil else { return }
         var error = error

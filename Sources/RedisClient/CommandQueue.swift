@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// The bounded queue from any thread to the event loop that writes. It outlives connections: while no writer is attached, submissions
-/// stay here in their order until their deadlines.
+/// The bounded queue from any thread to the event loop that writes. The queue outlives connections. Without a writer,
+/// submissions stay here in their order until their deadlines.
 final class CommandQueue: Sendable {
     struct Limits: Sendable {
         var commands: Int
@@ -118,7 +118,8 @@ final class CommandQueue: Sendable {
 
     func explainAbsence(_ explanation: @escaping @Sendable () -> RedisError) { loop.value.absence = explanation }
 
-    /// Passes all admitted submissions to the writer, in order, as one write. Without a writer, watches their deadlines.
+    /// Passes all admitted submissions to the writer, in order, as one write. Watches their deadlines if no writer is
+    /// attached.
     func pump() {
         switch loop.value.writer {
         // A failed connection is about to be detached. Later submissions go to the next one.

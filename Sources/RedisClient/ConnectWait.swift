@@ -1,12 +1,12 @@
 import Synchronization
 
-/// What a try to connect waits for now. A caller that gives up earlier reports it.
+/// The step that a try to connect waits for. A caller that gives up earlier reports it.
 final class ConnectWait: Sendable, CustomStringConvertible {
     private let state = Mutex<(text: String, parts: [ConnectWait])>(("", []))
 
     /// - Parameters:
     ///   - text: a noun: "the TLS handshake with HOST:PORT".
-    ///   - parts: what that waits for in turn, added to the text.
+    ///   - parts: the waits inside this one, which are added to the text.
     func now(_ text: String, in parts: [ConnectWait] = []) { state.withLock { $0 = (text, parts) } }
 
     /// Empty if there is nothing to wait for.

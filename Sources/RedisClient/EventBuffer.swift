@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// The bounded buffer between a subscriber and the one reader of its events. When it is full, its content is replaced by one `overflow`
-/// (and the last event about the connection), after which the reader has to read the state itself.
+/// The bounded buffer between a subscriber and the one reader of its events. A full buffer replaces its content by one
+/// `overflow` and the last event about the connection. After an `overflow`, the reader has to read the state itself.
 final class EventBuffer: Sendable {
     typealias Event = RedisSubscriber.Event
 

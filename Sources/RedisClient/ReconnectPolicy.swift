@@ -1,5 +1,7 @@
-/// The pause before the next try to connect. It doubles from the minimum to the maximum, with jitter, and starts again at the minimum
-/// only after a connection that lived as long as the pause before it. A pure value.
+/// The pause before the next try to connect. A pure value.
+///
+/// Pauses double from the minimum to the maximum, with jitter. Only a connection that lived as long as the pause before
+/// it resets the pause to the minimum.
 struct ReconnectPolicy: Sendable {
     let minimum: Duration
     let maximum: Duration
@@ -16,8 +18,8 @@ struct ReconnectPolicy: Sendable {
     }
 
     /// The pause before the next try.
-    /// - Parameter random: 0 to 1. Half of each pause is random, so that clients which lost their connections together do not reconnect
-    ///   together.
+    /// - Parameter random: 0 to 1. Half of each pause is random. Clients that lost their connections together thus
+    ///   reconnect at different times.
     mutating func nextPause(random: Double) -> Duration {
         let full = min(maximum, minimum * (1 << min(failures, 20)))
         failures += 1
@@ -25,8 +27,9 @@ struct ReconnectPolicy: Sendable {
         return full * (0.5 + random / 2)
     }
 
-    /// A connection that ended at once (a replica that refuses writes, a crashing server) counts as a failed try. One that lived longer
-    /// than the pause before it does not: a network that fails twice a second then stays usable most of the time.
+    /// Notes the end of a connection. A short life counts as a failed try: a replica that refuses writes, or a crashing
+    /// server. A life as long as the pause before it, and twice the minimum, does not count. A network that fails twice
+    /// a second then stays usable most of the time.
     mutating func connectionEnded(afterLiving life: Duration) {
         if life >= min(maximum, max(paused, minimum * 2)) { failures = 0 }
     }

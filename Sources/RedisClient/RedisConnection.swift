@@ -3,8 +3,8 @@ import NIOCore
 
 /// One socket to one Redis server, ready for commands: AUTH, SELECT and CLIENT SETNAME are done.
 ///
-/// Calls from any thread are pipelined, those of one event-loop tick in one write. Nothing here needs the Swift cooperative pool: any
-/// thread but the event loop's may block in `wait()` on the futures.
+/// Calls from any thread are pipelined. Calls of one event-loop tick share a write. Nothing here needs Swift's
+/// cooperative pool: any thread except the event loop's may block in `wait()` on the futures.
 package final class RedisConnection: Sendable {
     package let endpoint: RedisEndpoint
     package let eventLoop: any EventLoop
@@ -43,9 +43,9 @@ package final class RedisConnection: Sendable {
     }
 
     /// Sends one command. Fails at once as `overloaded` if too much is pending.
-    /// - Parameter deadline: from now to the reply; nil takes the configured one. A missed deadline closes the connection, because the
-    ///   order of replies is lost.
-    /// - Returns: the reply; an error reply fails the future with ``RedisError/serverError`` set.
+    /// - Parameter deadline: the time from now to the reply; nil takes the configured one. A missed deadline closes the
+    ///   connection, because later replies cannot be matched.
+    /// - Returns: the reply. An error reply fails the future with ``RedisError/serverError`` set.
     package func submit(_ command: RedisCommand, deadline: Duration? = nil) -> EventLoopFuture<RedisValue> {
         queue.submit(.command(command), configuration.deadline(deadline))
     }
@@ -67,7 +67,7 @@ package final class RedisConnection: Sendable {
         try await queue.send(all: commands, configuration.deadline(deadline))
     }
 
-    /// Completes when the socket is closed, whatever the reason.
+    /// Completes when the socket is closed for any reason.
     package var closeFuture: EventLoopFuture<Void> { channel.closeFuture }
 
     /// Closes the socket. Unanswered calls fail as `closed`.

@@ -8,9 +8,9 @@ package struct RedisConnectionConfiguration: Sendable {
     package var commandDeadline: Duration {
         didSet { commandPatience = TimeAmount(commandDeadline) }
     }
-    /// `commandDeadline` for the event loop. Kept because each call needs it, and dividing a duration is slow.
+    /// `commandDeadline` for the event loop. Stored because each call needs it, and a `Duration` is slow to divide.
     private(set) var commandPatience: TimeAmount
-    /// The first pause of a reconnecting link. It doubles with each try.
+    /// The first pause of a reconnecting link. Each try doubles the pause.
     package var minimumBackoff: Duration
     /// The longest pause of a reconnecting link.
     package var maximumBackoff: Duration
@@ -32,10 +32,10 @@ package struct RedisConnectionConfiguration: Sendable {
     package var pingInterval: Duration
     /// A subscriber gives the connection up if no answer comes within this time after a PING.
     package var pingDeadline: Duration
-    /// Whether commands fail at once, and not at their deadlines, if the server refuses user, password, permission or certificate. Right
-    /// for a command line, wrong for a worker.
+    /// Whether commands fail at once, and not at their deadlines, if the server refuses user, password, permission or
+    /// certificate. Right for a command line, wrong for a worker.
     package var failsFastWhenRefused: Bool
-    /// Where links to cluster nodes note outages, so that only one of them logs each; nil = each link logs.
+    /// Where links to cluster nodes note outages, so that one link logs each outage; nil = each link logs.
     package var outages: NodeOutages?
 
     package init(

@@ -14,9 +14,10 @@ struct RedisConnector: Sendable {
     var endpoint: RedisEndpoint
     let configuration: RedisConnectionConfiguration
     let logger: Logger
-    /// Whether a connection has to answer PING before it counts as made. A probe also talks to a server that is LOADING.
+    /// Whether a connection counts as made only after an answer to PING. A probe also talks to a server that is
+    /// LOADING.
     var greetsWithPing = true
-    /// What the current try waits for.
+    /// The step that the current try waits for.
     var wait = ConnectWait()
 
     /// - Parameter slot: in a cluster, connect to the node that has this slot; nil takes any node.
@@ -64,7 +65,7 @@ struct RedisConnector: Sendable {
         )
     }
 
-    /// What the login waits for.
+    /// The answer that the login waits for.
     private var answer: String {
         "an answer from \(endpoint.place)" + (endpoint.tls == nil ? " (does it expect TLS? then use rediss://)" : "")
     }
@@ -119,7 +120,7 @@ struct RedisConnector: Sendable {
         }
     }
 
-    /// A dead peer is noticed both while the connection is idle (keepalive) and while data is unacknowledged (user timeout).
+    /// Notices a dead peer both on an idle connection (keepalive) and while data is unacknowledged (user timeout).
     private func withSocketOptions(_ bootstrap: ClientBootstrap) -> ClientBootstrap {
         var bootstrap = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1)
         if let keepalive = configuration.keepalive {
@@ -191,7 +192,7 @@ extension RedisConnector {
         return try NIOSSLClientHandler(context: context, serverHostname: host)
     }
 
-    /// - Returns: nil if the file can be read. Then the error of TLS says more.
+    /// - Returns: the reason why the file is no list of authorities; nil if no file is given.
     private static func reason(whyUnreadable file: String?) -> String? {
         guard let file else { return nil }
         guard let stream = fopen(file, "r") else { return String(cString: strerror(errno)) }

@@ -3,12 +3,12 @@ extension RedisEndpoint {
     ///
     /// - `redis://[user[:password]@]host[:port][/database]`
     /// - `unix://[user[:password]@]/path[?db=N]`
-    /// - `redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/MASTER[/database]`; `?sentinel_user=…&sentinel_password=…` are
-    ///   for the sentinels themselves
+    /// - `redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/MASTER[/database]`; the options
+    ///   `?sentinel_user=…&sentinel_password=…` are for the sentinels themselves
     /// - `redis+cluster://[user[:password]@]host[:port][,host[:port]…]`: some nodes of a cluster
     ///
     /// `rediss` in place of `redis` uses TLS, with the certificate authorities in `?cacert=FILE`.
-    /// - Throws: ``RedisError`` with the code `badURL`. Its message never contains the password.
+    /// - Throws: ``RedisError`` with the code `badURL`, and without the password in its message.
     package init(url: String) throws(RedisError) {
         guard let separator = url.firstRange(of: "://") else {
             throw Self.bad(

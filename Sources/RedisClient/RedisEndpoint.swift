@@ -1,11 +1,11 @@
-/// The address of a Redis server and the user to log in as. Its description never shows the password.
+/// The address of a Redis server and the user to log in as. `description` never shows the password.
 package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
     package enum Address: Sendable, Equatable {
         case tcp(host: String, port: Int)
         case unix(path: String)
-        /// The master that these sentinels name. They are asked before each connection.
+        /// The master that these sentinels name. Each connection first asks the sentinels.
         case sentinels(Sentinels)
-        /// A Redis Cluster: these nodes, and those that they name. Each has a part of the keys.
+        /// A Redis Cluster: these nodes and the nodes that they name. Each node has a part of the keys.
         case cluster([Host])
     }
 

@@ -4,7 +4,8 @@ package struct RedisError: Error, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
         /// No connection within the command's deadline; the command was never sent.
         case unreachable
-        /// The command was sent, and no reply came within the deadline. The connection was closed; the outcome is unknown.
+        /// The command was sent, but no reply came within the deadline. The connection was closed; the outcome is
+        /// unknown.
         case timeout
         /// The connection ended before the reply; see ``RedisError/outcomeIsUnknown``.
         case closed

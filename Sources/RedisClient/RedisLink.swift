@@ -2,12 +2,13 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// A connection that reconnects by itself until `close()`. To a cluster it has one connection for each node in use, and each call goes to
-/// the node that has its key. Calls about one slot keep their order.
+/// A connection that reconnects by itself until `close()`. In a cluster, a link has one connection for each node in
+/// use, and sends each call to the node that has its key. Calls about one slot keep their order.
 ///
-/// While it is down, calls wait in their order until their own deadlines, then fail as `unreachable` with what was tried. A call whose
-/// reply was lost fails as `closed` or `timeout` with an unknown outcome; the link never sends it again. Replies that mean "not this
-/// server" (READONLY, LOADING, MASTERDOWN, UNBLOCKED …) reach their caller and end the connection.
+/// While the connection is down, calls wait in their order until their own deadlines, then fail as `unreachable` with
+/// the tries in the message. A call with a lost reply fails as `closed` or `timeout` with an unknown outcome; the
+/// link never sends it again. Replies that mean "not this server" (READONLY, LOADING, MASTERDOWN, UNBLOCKED …) reach
+/// their caller and end the connection.
 package final class RedisLink: Sendable {
     /// Work to do on each new connection before any call is sent.
     package typealias ConnectHook = @Sendable (RedisConnection) -> EventLoopFuture<Void>
@@ -45,8 +46,8 @@ package final class RedisLink: Sendable {
         )
     }
 
-    /// - Parameter onChange: called on the event loop with nil for each new connection, and with the reason for each one that was lost or
-    ///   failed.
+    /// - Parameter onChange: called on the event loop: with nil for each new connection, with the reason for each
+    ///   connection that was lost or failed.
     init(
         _ endpoint: RedisEndpoint,
         configuration: RedisConnectionConfiguration,
@@ -84,7 +85,8 @@ package final class RedisLink: Sendable {
     }
 
     /// Sends a command whose reply is passed to a closure. Waits for room instead of failing as `overloaded`.
-    /// - Parameter done: called once, before the outcome of any later call is delivered: on the event loop, or in `close()`.
+    /// - Parameter done: called once, on the event loop or in `close()`, before the outcome of any later call is
+    ///   delivered.
     package func submit(
         _ command: RedisCommand,
         deadline: Duration? = nil,
@@ -276,7 +278,7 @@ package final class RedisLink: Sendable {
 }
 
 extension RedisError {
-    /// Whether another try fails too unless an operator changes something.
+    /// Whether each further try fails as well until an operator changes something.
     var isRefusal: Bool {
         switch code {
         case .authentication, .permission, .tls, .badURL: true

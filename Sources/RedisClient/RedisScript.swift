@@ -1,7 +1,7 @@
 import Crypto
 import Synchronization
 
-/// A Lua script. Its source and digest are made at the first call, so a program pays only for the scripts that it calls.
+/// A Lua script. The first call makes source and digest, so a program pays only for the scripts that it calls.
 package final class RedisScript: Sendable {
     private struct Made {
         let source: String
@@ -60,6 +60,6 @@ struct ScriptCall: Sendable {
     /// How often the answer was NOSCRIPT.
     var refusals = 0
 
-    /// After so many answers of NOSCRIPT the call fails.
+    /// The number of NOSCRIPT answers after which the call fails.
     static let maxRefusals = 3
 }

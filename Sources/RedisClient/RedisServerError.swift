@@ -25,8 +25,8 @@ package struct RedisServerError: Error, Sendable, Equatable, CustomStringConvert
         case tooManyClients = "MAXCLIENTS"
         case other = "ERR"
 
-        /// True for replies of a server that is not (or no longer) the right one. The connection is closed and a new one is made, with name
-        /// resolution and backoff. The refused command was not executed.
+        /// True for replies of a server that is not, or no longer, the right one. The connection is then closed, and a
+        /// new one is made with name resolution and backoff. The refused command was not executed.
         package var demandsReconnect: Bool {
             switch self {
             case .readOnly, .loading, .masterDown, .unblocked, .noAuth, .tooManyClients: true
@@ -62,7 +62,9 @@ package struct RedisServerError: Error, Sendable, Equatable, CustomStringConvert
         return innerCode(of: message) ?? .other
     }
 
-    /// The code of an error inside a script, which Redis 6.2 wraps: `ERR Error running script (…): @user_script:1: -OOM …`.
+    /// The code of an error inside a script.
+    ///
+    /// Redis 6.2 wraps such an error: `ERR Error running script (…): @user_script:1: -OOM …`.
     private static func innerCode(of message: String) -> Code? {
         var rest = message[...]
         while let dash = rest.firstIndex(of: "-") {

@@ -3,8 +3,9 @@ import NIOCore
 
 /// A pub/sub connection that reconnects and subscribes again by itself until `close()`.
 ///
-/// Messages that are sent while it is disconnected are lost, as always with pub/sub. So after each ``Event/subscribed(epoch:)`` and
-/// ``Event/overflow`` the owner reads the state that the messages are about.
+/// Messages are lost while the subscriber is disconnected, as always with pub/sub. After each
+/// ``Event/subscribed(epoch:)`` and ``Event/overflow``, the owner therefore reads the state that the messages are
+/// about.
 package final class RedisSubscriber: Sendable {
     package enum Event: Sendable, Equatable {
         case message(channel: String, payload: [UInt8])
@@ -13,8 +14,8 @@ package final class RedisSubscriber: Sendable {
         case disconnected
         /// The reader was too slow and messages were dropped.
         case overflow
-        /// Redis refuses this channel (its access control list). Sent once: the channel is requested again in place of each PING, and on
-        /// each new connection, until Redis accepts it.
+        /// Redis refuses this channel (its access control list). Sent once. The subscriber requests the channel again
+        /// in place of each PING, and on each new connection, until Redis accepts it.
         case refused(channel: String, error: RedisServerError)
         /// Redis accepts a channel that it refused before; a `subscribed` event follows.
         case accepted(channel: String)
@@ -199,7 +200,7 @@ package final class RedisSubscriber: Sendable {
 
 /// The state of a subscriber; changed on its event loop only.
 struct SubscriberState {
-    /// What the next reply answers, unless it is a message.
+    /// The command that the next reply answers, unless the reply is a message.
     enum Expectation {
         case subscribe(String), unsubscribe, ping
     }

@@ -1,4 +1,4 @@
-/// One reply of Redis (RESP2). It owns its bytes.
+/// One reply of Redis (RESP2), with bytes of its own.
 package enum RedisValue: Sendable, Equatable {
     case status(String)
     case bytes([UInt8])
@@ -67,7 +67,8 @@ extension RedisValue {
     }
 }
 
-// Decoding of an expected reply. Each throws an error reply as an error, and `unexpectedReply` for a reply of another type.
+// Decoding of an expected reply. Each method throws an error reply as an error, and `unexpectedReply` for a reply of
+// another type.
 extension RedisValue {
     package func expectString(_ what: @autoclosure () -> String = "a string") throws(RedisError) -> String {
         if let string { return string }

@@ -4,12 +4,13 @@ import CHiredis
 struct ReplyLimits {
     var maxBytes: Int
     var maxArrayElements: Int
-    /// A longer status, error, integer or length line is not RESP. Also bounds hiredis' repeated search for the line's end.
+    /// The longest status, error, integer or length line. Longer ones are not RESP. Also bounds hiredis' repeated
+    /// search for the line's end.
     var maxLineBytes = 256 << 10
 }
 
-/// Parses replies with hiredis' reader. Any error is final: the owner closes the connection and starts the next one with a new reader.
-/// Used on one event loop only.
+/// Parses replies with hiredis' reader. Used on one event loop only. Any error is final: the owner closes the
+/// connection and starts the next one with a new reader.
 final class ReplyReader {
     private let reader: UnsafeMutablePointer<redisReader>
     private let builder: ReplyBuilder
@@ -28,7 +29,8 @@ final class ReplyReader {
     deinit { redisReaderFree(reader) }
 
     /// Takes bytes and delivers each reply that they complete, in order.
-    /// - Throws: ``RedisError`` with `protocolViolation` or `replyTooLarge`. Replies before the bad byte were delivered.
+    /// - Throws: ``RedisError`` with `protocolViolation` or `replyTooLarge`. Replies before the bad byte have been
+    ///   delivered.
     func feed(_ bytes: UnsafeRawBufferPointer, _ deliver: (RedisValue) -> Void) throws(RedisError) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -71,7 +73,7 @@ final class ReplyReader {
         return withUnsafeBytes(of: &reader.pointee.rstack) { $0.bindMemory(to: redisReadTask.self)[index] }
     }
 
-    /// The announced bytes that the bulk string in progress still needs; 0 if there is none.
+    /// The announced bytes that the bulk string in progress still needs; 0 outside of a bulk string.
     private func missingBulkBytes() -> Int {
         guard isInsideBulk, let buffer = reader.pointee.buf else { return 0 }
         let unread = UnsafeRawBufferPointer(
@@ -101,7 +103,8 @@ final class ReplyReader {
     private static let pieceBytes = 8 << 10
 }
 
-/// Builds replies. hiredis only needs a non-null object. The values stay here, so that no element of an array costs an object.
+/// Builds replies. hiredis only needs a non-null object. The values stay here, so no element of an array costs an
+/// object.
 private final class ReplyBuilder {
     private struct OpenArray {
         var elements: [RedisValue]

@@ -1,7 +1,7 @@
 /// The state between the first NOSCRIPT and the second try of the refused calls.
 ///
-/// Calls that were sent after the refused one are refused as well. Their answers are awaited and new calls are held, so that the second
-/// try has the order of the first.
+/// Calls that were sent after the refused one are refused as well. New calls are held until all these answers have
+/// arrived, so that the second try has the order of the first.
 struct ScriptRecovery {
     private var isActive = false
     /// Replies to await before all refused calls are known.

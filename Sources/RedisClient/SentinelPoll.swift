@@ -5,7 +5,7 @@ final class SentinelPoll {
     typealias Host = RedisEndpoint.Host
     /// How long to wait for the others after the first answer. A sentinel that is cut off often answers first.
     private static let patience: TimeAmount = .milliseconds(500)
-    /// How long to wait if most sentinels agree: one that leads a failover is ahead of them for moments.
+    /// How long to wait if most sentinels agree. A sentinel that leads a failover is ahead of the others for moments.
     private static let patienceInAgreement: TimeAmount = .milliseconds(50)
 
     private let sentinels: [RedisConnector]

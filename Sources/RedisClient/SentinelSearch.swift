@@ -1,11 +1,12 @@
 import Logging
 import NIOCore
 
-/// One search for a master: asks all sentinels at once, and connects to the most credible server that itself reports to be a master.
+/// One search for a master. Asks all sentinels at once and connects to the most credible server that itself reports to
+/// be a master.
 ///
-/// A search precedes each connection, so after a failover a broken link finds the new master when it reconnects. A sentinel that does not
-/// know of the failover yet names the old master. That server reports to be a replica, or does not answer, and the next name is tried.
-/// Runs on one event loop.
+/// Each connection begins with a search, so a broken link finds the new master after a failover. A sentinel that has
+/// not noticed the failover yet names the old master. That server reports to be a replica, or does not answer, and the
+/// next name is tried. Runs on one event loop.
 final class SentinelSearch {
     private typealias Host = RedisEndpoint.Host
     private let sentinels: RedisEndpoint.Sentinels
@@ -95,7 +96,8 @@ final class SentinelSearch {
 
     private static func checkRole(of connection: RedisConnection) -> EventLoopFuture<RedisConnection> {
         connection.submit([RedisCommand("ROLE")]).flatMapThrowing { replies in
-            // A user without permission for ROLE gets READONLY from a replica's first write, which also ends the connection.
+            // A user without permission for ROLE gets READONLY from a replica's first write, which also ends the
+            // connection.
             if let role = replies[0].array?.first?.string, role != "master" {
                 throw RedisError(.unreachable, "it is a \(role) now: a failover is under way")
             }
@@ -111,13 +113,13 @@ final class SentinelSearch {
         promise.completeWith(result)
     }
 
-    /// - Parameter sentinels: those that name the endpoint, if it is a master.
+    /// - Parameter sentinels: the sentinels that name the endpoint, if it is a master.
     private func note(_ error: any Error, of endpoint: RedisEndpoint, namedBy sentinels: String? = nil) {
         let error = ConnectFailure.describe(error, during: .connect)
         guard case .tcp(let name, let port) = endpoint.address else { return }
         if error.isRefusal || error.serverError != nil, refusal == nil {
             refusal = error
-            // Sentinels and master have different passwords: say which one is wrong.
+            // Sentinels and master have different passwords. The host shows which one is wrong.
             refusal?.message = "\(name):\(port): \(error.message)"
         }
         let origin = sentinels.map { " (the master named by sentinel \($0))" } ?? ""

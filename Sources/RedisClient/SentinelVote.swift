@@ -1,7 +1,7 @@
 /// The sentinels' answers so far to the question for the master. A pure value.
 ///
-/// The highest epoch wins: each failover gets a new one, and a sentinel that is cut off or slow keeps the old one. Among equal epochs the
-/// address that most sentinels name wins, then the one that was named first.
+/// The highest epoch wins. Each failover gets a new epoch, and a sentinel that is cut off or slow keeps the old one.
+/// Among equal epochs, the address with the most votes wins, then the address that was named first.
 struct SentinelVote {
     typealias Host = RedisEndpoint.Host
     private typealias Name = (host: Host, epoch: Int, votes: Int)

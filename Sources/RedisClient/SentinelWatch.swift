@@ -5,8 +5,8 @@ import Synchronization
 
 /// Ends connections to the old master when sentinels report a new one.
 ///
-/// After a failover, an old master that is still alive accepts writes for seconds, until the sentinels make it a replica. These writes are
-/// lost. All connections of a process through the same sentinels share one watch.
+/// After a failover, an old master that is still alive accepts writes for seconds, until the sentinels make it a
+/// replica. Such writes are lost. All connections of a process through the same sentinels share one watch.
 final class SentinelWatch: Sendable {
     typealias Host = RedisEndpoint.Host
     private typealias Watched = (connection: RedisConnection, host: Host)

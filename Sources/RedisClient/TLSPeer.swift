@@ -6,7 +6,7 @@ import NIOSSL
     import Darwin
 #endif
 
-/// What is known about a server when TLS fails, to explain the library's error.
+/// The known facts about a server, to explain an error of TLS.
 struct TLSPeer {
     /// The host name in the URL, for which the certificate has to be.
     var name: String

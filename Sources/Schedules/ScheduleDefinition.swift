@@ -1,10 +1,11 @@
 import Foundation
 import Operations
 
-/// A schedule as it is stored: when it runs, and the operation that it enqueues. One JSON object; Redis does not read it.
+/// A stored schedule: when it runs, and the operation that it enqueues. Encoded as one JSON object, which Redis does
+/// not read.
 package struct ScheduleDefinition: Sendable, Equatable {
     package var recurrence: Recurrence
-    /// Equal times are counted from here, milliseconds since 1970.
+    /// The instant from which equal intervals are counted, in milliseconds since 1970.
     package var anchor: Int64
     package var rules: ScheduleRules
     package var priority: OperationPriority
@@ -30,7 +31,7 @@ package struct ScheduleDefinition: Sendable, Equatable {
 
     /// Checks the recurrence and the rules.
     ///
-    /// - Throws: `.invalidOption` with what is wrong and what was expected.
+    /// - Throws: `.invalidOption` with the error and the expected value in its message.
     package func check() throws(OperationsError) {
         try recurrence.check()
         try TimeLimit.check(rules.jitter, "the jitter", least: .zero)
@@ -61,7 +62,7 @@ extension ScheduleDefinition {
         return head.dropLast() + Array(#","operation":"#.utf8) + envelope + [UInt8(ascii: "}")]
     }
 
-    /// - Throws: `.malformed` if the bytes are no definition, `.invalidOption` if its recurrence cannot be one.
+    /// - Throws: `.malformed` if the bytes are no definition, `.invalidOption` if recurrence or rules are invalid.
     package init(_ bytes: [UInt8]) throws(OperationsError) {
         var fields = JSONFields(bytes)
         var (every, cron, zone): (Int64?, String?, String) = (nil, nil, "UTC")
@@ -96,7 +97,7 @@ extension ScheduleDefinition {
         try check()
     }
 
-    /// One that is not known may not count as none: operations would run beside each other.
+    /// Refuses an unknown policy. Ignoring it would let operations run side by side.
     private static func overlap(_ json: JSONValue?) throws(OperationsError) -> ScheduleRules.Overlap {
         let word = json?.stringValue ?? ""
         guard let overlap = ScheduleRules.Overlap(rawValue: word) else {

@@ -1,27 +1,28 @@
 import Foundation
 import Operations
 
-/// What else a schedule obeys besides its recurrence.
+/// The rules of a schedule in addition to its recurrence.
 public struct ScheduleRules: Sendable, Hashable {
-    /// What happens to instants at which no worker could enqueue for a minute or more. Later ones are made up for, each.
+    /// The policy for missed instants: for a minute or more, no worker could enqueue their operations. Instants that
+    /// are less late are always enqueued.
     public enum Misfire: String, Sendable, CaseIterable {
-        /// The latest of them is enqueued, as soon as a worker is there.
+        /// Enqueues the latest missed instant as soon as a worker runs.
         case latest
-        /// None of them is enqueued.
+        /// Enqueues no missed instant.
         case skip
     }
 
-    /// What becomes of an instant while an operation of the schedule is in flight: waiting or executing.
+    /// The policy for an instant while an operation of the schedule is in flight: waiting or executing.
     public enum Overlap: String, Sendable, CaseIterable {
-        /// The operation in flight counts for this instant, too. The same as `skip`.
+        /// Enqueues nothing: the operation in flight counts for this instant as well. Equal to `skip`.
         case join
-        /// Nothing is enqueued.
+        /// Enqueues nothing.
         case skip
-        /// The operation in flight is cancelled, and the new one runs when that has ended.
+        /// Cancels the operation in flight. The new operation runs when that one has ended.
         case replace
-        /// The new one runs after those that are there.
+        /// Runs the new operation after all operations in flight.
         case enqueue
-        /// What waits is cancelled, what executes goes on, and the new one runs after it.
+        /// Cancels waiting operations. The executing operation continues, and the new one runs after it.
         case keepLatest
 
         package var policy: DuplicatePolicy {
@@ -35,18 +36,19 @@ public struct ScheduleRules: Sendable, Hashable {
         }
     }
 
-    /// What happens to missed instants.
+    /// The policy for missed instants.
     public var misfire: Misfire
-    /// What becomes of an instant while an earlier operation is in flight; nil = it is enqueued beside it.
+    /// The policy for an instant while an earlier operation is in flight; nil = both run side by side.
     public var overlap: Overlap?
-    /// Delays each operation by up to so much, always by the same for an instant: schedules of many queues do not start at once.
+    /// The longest delay of an operation. Each instant has a fixed delay, so that schedules of many queues do not start
+    /// at once.
     public var jitter: Duration
-    /// No instant before this.
+    /// The earliest instant; nil = no limit.
     public var start: Date?
-    /// No instant after this.
+    /// The latest instant; nil = no limit.
     public var end: Date?
 
-    /// The rules, each with its default.
+    /// Makes the rules, each with its default.
     public init(
         misfire: Misfire = .latest,
         overlap: Overlap? = nil,

@@ -1,10 +1,11 @@
 import Operations
 
 extension ScheduleDefinition {
-    /// Reads what is stored, with the given keys: nothing is read before it is verified.
+    /// Reads a stored schedule with the given keys. Verifies the signature before anything is read.
     ///
-    /// - Parameter seal: the keys; nil = none: signatures are not verified, and encrypted arguments cannot be read.
-    /// - Throws: `SealFailure` if the bytes cannot be trusted or decrypted; as `init(_:)`.
+    /// - Parameter seal: the keys. nil = without keys: signatures are not verified, and encrypted arguments cannot be
+    ///   read.
+    /// - Throws: `SealFailure` if the bytes cannot be trusted or decrypted; otherwise as `init(_:)`.
     package init(_ stored: StoredSchedule, queue: String, seal: (any EnvelopeSeal)?) throws {
         guard let seal else {
             try self.init(stored.definition)

@@ -1,15 +1,15 @@
 import Operations
 
 extension ScheduleDefinition {
-    /// An instant that is later than this by server time was missed; what is less late is made up for.
+    /// The delay by server time from which an instant counts as missed. Instants that are less late are enqueued.
     package static let missedMilliseconds: Int64 = 60_000
 
     private var instants: Instants? { try? Instants(recurrence, anchor: anchor) }
     private var end: Int64 { rules.end?.milliseconds ?? .max }
 
-    /// The first instant behind this one, within start and end; nil if there is none.
+    /// The first instant after this one, between start and end; nil if no instant is left.
     package func next(after instant: Int64) -> Int64? {
-        // The start is an instant of its own if the recurrence has it.
+        // The start itself is an instant if it matches the recurrence.
         let after = max(instant, (rules.start?.milliseconds ?? .min) - (rules.start == nil ? 0 : 1))
         return instants?.next(after: after).flatMap { $0 <= end ? $0 : nil }
     }
@@ -24,18 +24,20 @@ extension ScheduleDefinition {
         return found
     }
 
-    /// What is done when an instant has come.
+    /// The step to take when an instant has come.
     package struct Step: Sendable, Equatable {
-        /// The instant whose operation is enqueued; nil = none.
+        /// The instant whose operation is enqueued; nil = no operation.
         package var enqueued: Int64?
-        /// nil = the schedule is over.
+        /// The next instant; nil = the schedule is over.
         package var next: Int64?
         package var hasMissed = false
     }
 
+    /// Returns the step for an instant that has come.
+    ///
     /// - Parameters:
     ///   - due: the instant that was set.
-    ///   - now: server time, not before it.
+    ///   - now: server time, not before `due`.
     package func step(due: Int64, now: Int64) -> Step {
         guard now - due >= Self.missedMilliseconds else { return Step(enqueued: due, next: next(after: due)) }
         switch rules.misfire {
@@ -46,10 +48,10 @@ extension ScheduleDefinition {
         }
     }
 
-    /// The operation of an instant. Its id comes of schedule and instant, and so does what jitter adds.
+    /// Returns the operation of an instant. Schedule and instant determine the id, and the id determines the jitter.
     ///
     /// - Parameters:
-    ///   - seal: signs and encrypts; nil = there are no keys.
+    ///   - seal: signs and encrypts; nil = without keys.
     ///   - now: server time, from which a delay is counted.
     package func operation(
         schedule: String,
@@ -69,7 +71,7 @@ extension ScheduleDefinition {
         )
     }
 
-    /// The envelope of an operation, which names its schedule.
+    /// The envelope of an operation, with the name of its schedule.
     package func envelope(of schedule: String) -> [UInt8] {
         envelope.dropLast() + Array(#","schedule":"\#(schedule)"}"#.utf8)  // NameRule allows nothing that JSON escapes
     }

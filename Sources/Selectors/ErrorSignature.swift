@@ -1,18 +1,20 @@
-/// The part of an error that is the same whenever the error happens: ids, times, addresses, counts and quoted texts are replaced. Codes stay,
-/// and quoted names behind a word for what they name (`KeyError: 'email'`, `column "price"`): they say what went wrong.
+/// The part of an error that stays equal whenever the error happens.
+///
+/// Ids, times, addresses, counts and quoted texts are replaced. Codes stay. Quoted names stay after a word for what
+/// they name (`KeyError: 'email'`, `column "price"`), because such names show what went wrong.
 package enum ErrorSignature {
-    /// The most characters of a signature.
+    /// The number of characters after which a signature is cut.
     private static let length = 160
     /// A word of hexadecimal digits is an id from this length on.
     private static let hexadecimalLength = 8
-    /// A short number behind one of these words, or at its end, is a code.
+    /// A short number after one of these words, or at the end of one, is a code.
     private static let codeWords: Set<String> = [
         "http", "https", "status", "statuscode", "smtp", "ftp", "exit", "code", "signal", "errno", "sqlstate", "error",
         "err", "e", "ora",
         "oserror", "winerror", "grpc",
     ]
     private static let longestCode = 6
-    /// Behind one of these words, a quoted text of letters is a name.
+    /// A quoted text of letters after one of these words is a name.
     private static let nameWords: Set<String> = [
         "argument", "attribute", "class", "column", "command", "field", "function", "index", "key", "method", "module",
         "option", "parameter",
@@ -20,7 +22,9 @@ package enum ErrorSignature {
     ]
     private static let longestName = 40
 
-    /// `HTTPError: status 503 of "…", try N` for `HTTPError: status 503 of "https://h/1", try 2`.
+    /// Returns the signature of an error.
+    ///
+    /// `HTTPError: status 503 of "https://h/1", try 2` gives `HTTPError: status 503 of "…", try N`.
     package static func of(type: String, message: String) -> String {
         let line = message.split(whereSeparator: \.isNewline).first ?? ""
         var reader = Reader(text: "\(type): ", rest: line)
@@ -33,9 +37,9 @@ package enum ErrorSignature {
         /// Whether a number is a code.
         private enum Expectation {
             case no
-            /// Behind a code word.
+            /// After a code word.
             case code
-            /// Behind a code: `HTTP/1.1 503`, `SMTP 550 5.1.1`, `ERROR 1062 (23000)`.
+            /// After a code: `HTTP/1.1 503`, `SMTP 550 5.1.1`, `ERROR 1062 (23000)`.
             case more(isDotted: Bool)
         }
 
@@ -43,9 +47,9 @@ package enum ErrorSignature {
         private(set) var rest: Substring
         private var expects = Expectation.no
         private var lastWord = ""
-        /// The text behind the last word.
+        /// The text after the last word.
         private var between = ""
-        /// At the beginning, and behind the name of an error, a quoted name is what the error is about.
+        /// Whether a quoted name is kept: at the beginning, after a name word, and after the name of an error.
         private var expectsName = true
 
         init(text: String, rest: Substring) { (self.text, self.rest) = (text, rest) }
@@ -95,7 +99,8 @@ package enum ErrorSignature {
             }
         }
 
-        /// A number behind a code word, with what follows at points (`5.1.1`), or a code word that ends in one (`E11000`, `ORA-00942`).
+        /// The code in a word; nil if the word has no code. A code is a number after a code word, with its parts after
+        /// points (`5.1.1`), or a code word that ends in a number (`E11000`, `ORA-00942`).
         private func code(_ word: Substring) -> Substring? {
             let letters = word.prefix { !$0.isNumber }
             let isMarked = codeWords.contains(letters.filter { $0 != "-" && $0 != "_" }.lowercased())
@@ -108,7 +113,7 @@ package enum ErrorSignature {
                 end = rest[end...].dropFirst().drop(while: \.isNumber).startIndex
                 points += 1
             }
-            // Four numbers are an address, and one in front of a colon may be the beginning of one, or of a time.
+            // Four numbers are an address. A number before a colon may begin an address or a time.
             let isOther = points > 2 || (rest[end...].first == ":" && rest[end...].dropFirst().first?.isNumber ?? false)
             if case .more(isDotted: false) = expects, between == " ", points == 0 { return nil }
             return isOther ? nil : rest[..<end]
@@ -117,18 +122,19 @@ package enum ErrorSignature {
         private var expectsNumber: Bool {
             switch expects {
             case .no: false
-            // `Error: 17 rows` and `http://10.0.0.5` are none.
+            // `Error: 17 rows` and `http://10.0.0.5` contain no code.
             case .code: [" ", "=", ": ", "[", " [", "/", " = ", "=\"", "(", " ("].contains(between) && !isLoose
             case .more: [" ", " ("].contains(between)
             }
         }
 
-        /// The word is that of any error, with its message behind it.
+        /// Whether the last word fits any error. A message follows it, not a code.
         private var isLoose: Bool {
             between == ": " && ["error", "err", "e"].contains(lastWord)
         }
 
-        /// The word with `N` for each number. A number at the end takes the rest of it (`1.5`, `10.0.0.5:6379`) from the text behind the word.
+        /// The word with `N` for each number. If the word ends in a number, also takes the rest of the number (`1.5`,
+        /// `10.0.0.5:6379`) from the text after the word.
         private mutating func withoutNumbers(_ word: Substring) -> String {
             var text = ""
             for character in word {

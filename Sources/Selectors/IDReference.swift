@@ -1,6 +1,7 @@
 import Operations
 
-/// The name of an operation as it is typed: its id, the end of its id, or the text of its `--id`, each with or without `QUEUE/` before it.
+/// The name of an operation as it is typed: an id, the end of an id, or the text of an `--id`. Each may have `QUEUE/`
+/// before it.
 package struct IDReference: Hashable, Sendable {
     package enum Part: Hashable, Sendable {
         case full(OperationID)
@@ -23,7 +24,7 @@ package struct IDReference: Hashable, Sendable {
 
     /// Reads `01J9ZM2Q…` (26 characters), `…7QK2MX`, `7QK2MX`, `import-2026`, `mail/7QK2MX`, `mail/import-2026`.
     ///
-    /// - Returns: nil if it is empty.
+    /// - Returns: nil if the text is empty.
     package init?(_ text: String) {
         guard !text.isEmpty else { return nil }
         self = Self.marked(text[...]) ?? Self.placed(text)?.marked ?? IDReference(.text(text))
@@ -70,7 +71,7 @@ package struct IDReference: Hashable, Sendable {
         }
     }
 
-    /// Whether this is a name of the operation, without its other meanings.
+    /// Whether this names the operation, apart from its other meanings.
     package func isName(of id: OperationID, queue: String) -> Bool {
         guard self.queue ?? queue == queue else { return false }
         return if case .suffix(let suffix) = part { id.description.hasSuffix(suffix) } else { self.id == id }
@@ -85,7 +86,7 @@ package struct IDReference: Hashable, Sendable {
         }
     }
 
-    /// The possible meanings, the likeliest first. Each is searched for if those before it find no operation.
+    /// The possible meanings, the likeliest first. Each is searched for only if those before it find no operation.
     package var meanings: [IDReference] {
         guard case .text(let text) = part else { return [self] }
         var meanings = [IDReference(queue: queue, .full(TypedIDs.id(of: text)))]

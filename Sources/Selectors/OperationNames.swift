@@ -1,11 +1,12 @@
 import Operations
 
-/// The operations that a term names: `id:` as it is typed, or what was found for `id:` and `group:`.
+/// The operations that a term names: the typed values of `id:`, or the operations that were found for `id:` and
+/// `group:`.
 package struct OperationNames: Sendable, Equatable {
-    /// A value of `id:` that was not looked up, or not found.
+    /// A value of `id:` that was not looked up, or for which no operation was found.
     package struct Typed: Sendable, Equatable {
         package let pattern: TextPattern
-        /// The possible meanings, the likeliest first; none = a pattern with `*`.
+        /// The possible meanings, the likeliest first; empty for a pattern with `*`.
         package let meanings: [IDReference]
 
         init(_ value: TextPattern) {
@@ -13,7 +14,7 @@ package struct OperationNames: Sendable, Equatable {
             meanings = value.exactText.flatMap { IDReference($0) }?.meanings ?? []
         }
 
-        /// Whether only a search finds all that it may mean: ends of ids, and patterns.
+        /// Whether only a search finds all matches, as for ends of ids and patterns.
         package var needsSearch: Bool { meanings.isEmpty || meanings.contains { $0.id == nil } }
 
         fileprivate func matches(_ id: OperationID, queue: String) -> Bool {
@@ -35,7 +36,7 @@ package struct OperationNames: Sendable, Equatable {
 }
 
 extension OperationQuery {
-    /// The states in which an untracked operation has no record, so that only a search finds it by id.
+    /// The states in which an untracked operation has no record. Only a search then finds the operation by its id.
     private static let withoutRecord = OperationState.allCases.filter { !$0.isTerminal }
 
     /// The values of `id:` that were not looked up.
@@ -45,9 +46,9 @@ extension OperationQuery {
         }
     }
 
-    /// Puts the operations that were found in place of values of `id:`.
+    /// Replaces values of `id:` by the operations that were found.
     ///
-    /// - Parameter find: the operations with a record that a value means; empty = none.
+    /// - Parameter find: returns the operations with a record that a value means; empty if no operation was found.
     package mutating func resolveNames(_ find: (OperationNames.Typed) -> Set<DependencyName>) {
         for index in terms.indices {
             guard case .operations(var names) = terms[index].condition else { continue }
@@ -59,7 +60,7 @@ extension OperationQuery {
             }
             names.typed = open
             terms[index].condition = .operations(names)
-            // If none has a record, at most untracked operations that have not ended have these ids.
+            // Without a record, these ids can only belong to untracked operations that have not ended.
             if !terms[index].isNegated, names.known.isEmpty, !open.isEmpty, !open.contains(where: \.needsSearch) {
                 terms.append(.states(Self.withoutRecord))
             }
@@ -68,7 +69,7 @@ extension OperationQuery {
 
     /// Replaces the groups that the query names by their members.
     ///
-    /// - Parameter members: called once for each group, as it is written.
+    /// - Parameter members: returns the members of a group. Called once for each group, as it is written.
     package mutating func resolveGroups(_ members: (String) async throws -> Set<DependencyName>) async throws {
         var known: [String: Set<DependencyName>] = [:]
         for index in terms.indices {
@@ -83,7 +84,7 @@ extension OperationQuery {
         }
     }
 
-    /// Operations among which are all that match; nil = they must be searched for.
+    /// A set of operations that contains all matches; nil = a search is necessary.
     package var named: Set<DependencyName>? {
         var named: Set<DependencyName>?
         for term in terms where !term.isNegated {
@@ -95,7 +96,7 @@ extension OperationQuery {
 }
 
 extension OperationQuery.Term {
-    /// Whether the term, of the field `id`, holds for an operation.
+    /// Whether the term allows an operation. Terms that name no operations allow all.
     package func allows(_ id: OperationID, queue: String) -> Bool {
         if case .operations(let names) = condition { names.matches(id, queue: queue) != isNegated } else { true }
     }

@@ -1,10 +1,12 @@
 import Operations
 import TerminalText
 
-/// A query for operations: `state:retrying,dead queue:mail name:Send* age:>10m args.user.id:42 error:"timed out" -tag:test`.
+/// A query for operations.
 ///
-/// Terms are joined by "and", values separated by commas by "or", and `-` or `!` negates. `*` outside quotes matches anything. A word without a
-/// field is searched for in all texts of an operation.
+/// Example: `state:retrying,dead queue:mail name:Send* age:>10m args.user.id:42 error:"timed out" -tag:test`.
+///
+/// Terms are joined by "and", values separated by commas by "or", and `-` or `!` negates. `*` outside quotes matches
+/// any text. A word without a field is searched for in all texts of an operation.
 package struct OperationQuery: Sendable, Equatable {
     package enum Field: String, CaseIterable, Sendable {
         case state, queue, name, tag, group, limit, priority, worker, age, id, unique, schedule, args, error, text
@@ -31,16 +33,16 @@ package struct OperationQuery: Sendable, Equatable {
         }
     }
 
-    /// What a field is compared with.
+    /// The values that a field is compared with.
     package enum Condition: Sendable, Equatable {
         case texts([TextPattern])
         case states(Set<OperationState>)
         case priorities(Set<OperationPriority>)
-        /// Milliseconds, without the bounds.
+        /// Ages in milliseconds, without the bounds.
         case ages([AgeRange])
         /// The value at a path in the arguments.
         case arguments(path: [String], [TextPattern])
-        /// The number at a path in the arguments: above or below one of these.
+        /// The ranges for the number at a path in the arguments.
         case numbers(path: [String], [NumberRange])
         /// Groups as they are written, `[QUEUE/]ID`. Until they are resolved, nothing matches.
         case groups([String])
@@ -48,7 +50,7 @@ package struct OperationQuery: Sendable, Equatable {
         case operations(OperationNames)
     }
 
-    /// Numbers on one side of another one, with it or without.
+    /// The numbers above or below a bound, with or without the bound itself.
     package struct NumberRange: Sendable, Equatable {
         fileprivate var comparison: Comparison
         fileprivate var bound: Double
@@ -66,12 +68,12 @@ package struct OperationQuery: Sendable, Equatable {
 
     package var terms: [Term]
 
-    /// A query of these terms; without any, every operation matches.
+    /// Makes a query of these terms. Without terms, every operation matches.
     package init(terms: [Term] = []) { self.terms = terms }
 
     /// Reads a query.
     ///
-    /// - Throws: `QueryError`, which names the word.
+    /// - Throws: `QueryError` with the word in its message.
     package init(parsing text: String) throws(QueryError) {
         terms = try QueryWords.split(text).map { word throws(QueryError) in try Term(word) }
     }
@@ -79,7 +81,7 @@ package struct OperationQuery: Sendable, Equatable {
     /// Reads the words of a command line as one query.
     package init(parsing words: [String]) throws(QueryError) { try self.init(parsing: words.joined(separator: " ")) }
 
-    /// Whether a word of a command line is a term with a field, perhaps negated.
+    /// Whether a word of a command line is a term with a field. The term may be negated.
     package static func isTerm(_ word: String) -> Bool {
         guard let colon = word.firstIndex(of: ":") else { return false }
         let name = word[..<colon].drop { $0 == "-" || $0 == "!" }
@@ -128,7 +130,7 @@ extension OperationQuery.Term {
         }
     }
 
-    /// A comparison before a value that is compared as a text would find nothing, in silence.
+    /// Refuses a comparison before a value of a text field, which would silently find nothing.
     private static func refuseComparison(_ word: QueryWord, of field: String) throws(QueryError) {
         guard !word.isQuoted, let value = word.values.first(where: { "<>".contains($0.text.first ?? " ") }) else {
             return
@@ -139,7 +141,7 @@ extension OperationQuery.Term {
         )
     }
 
-    /// Texts and numbers as they are, or numbers above or below others.
+    /// Reads texts and numbers as they are, or comparisons with numbers.
     private static func arguments(_ word: QueryWord) throws(QueryError) -> OperationQuery.Condition {
         let comparisons = word.values.map { Comparison.split($0.text) }
         guard !word.isQuoted, comparisons.contains(where: { $0.0 != .equal }) || word.values.contains(where: isEquation)
@@ -163,7 +165,7 @@ extension OperationQuery.Term {
         ["=", "!=", "~"].contains { value.text.hasPrefix($0) }
     }
 
-    /// A word without a field. A state without `state:` is probably a slip.
+    /// Reads a word without a field. A state without `state:` is probably a mistake.
     private static func searched(_ word: QueryWord) throws(QueryError) -> OperationQuery.Condition {
         if !word.isQuoted, word.values.count == 1, let text = word.values[0].exactText,
             OperationState(rawValue: text.lowercased()) != nil

@@ -1,8 +1,8 @@
 /// A query that cannot be read.
 package struct QueryError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What is wrong, with the text concerned: one line.
+    /// The problem and the text concerned, in one line.
     package let message: String
-    /// What to write instead.
+    /// The fix: text to write instead.
     package let fix: String
 
     package init(_ message: String, fix: String) {

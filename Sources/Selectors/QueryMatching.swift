@@ -13,12 +13,12 @@ extension OperationQuery {
         Self.order.filter { state in terms.allSatisfy { $0.allows(state) } }
     }
 
-    /// Those of the queues that the query allows.
+    /// Returns the known queues that the query allows.
     package func queues(of known: [String]) -> [String] {
         known.filter { queue in terms.allSatisfy { $0.field != .queue || $0.matches(queue) != $0.isNegated } }
     }
 
-    /// What is wrong with the names of queues in the query, which are not among the known ones: a sentence for each.
+    /// Returns a sentence for each queue name in the query that is not among the known ones.
     package func unknownQueues(of known: [String]) -> [String] {
         let names = terms.filter { $0.field == .queue && !$0.isNegated }.flatMap { term -> [String] in
             if case .texts(let values) = term.condition { values.compactMap(\.exactText) } else { [] }
@@ -29,13 +29,13 @@ extension OperationQuery {
         }
     }
 
-    /// Whether each operation of the places must be compared with the query.
+    /// Whether operations must also be compared one by one, because the query has more than states and queues.
     package var filtersRows: Bool { terms.contains { $0.field != .state && $0.field != .queue } }
 
-    /// What the envelope of each operation that matches has; nil = nothing in particular.
+    /// Text that the envelope of each match contains; nil if the query requires no such text.
     package var sought: SoughtText? { terms.lazy.compactMap(\.sought).first }
 
-    /// Whether an ended operation is too old for the query, and with it all that ended before it.
+    /// Whether an ended operation is too old for the query, and with it all operations that ended before.
     package func endsWalk(at detail: OperationDetail, now: Int64) -> Bool {
         guard detail.state.isTerminal, detail.state != .cancelled, detail.record.endedAt > 0 else { return false }
         let age = now - detail.record.endedAt
@@ -51,16 +51,16 @@ extension OperationQuery {
 /// Whether an operation matches a query.
 package enum QueryMatch: Sendable, Equatable {
     case yes, no
-    /// Not known: the arguments are encrypted, and there is no key that reads them.
+    /// Unknown: the arguments are encrypted, and no key reads them.
     case unread
 }
 
 extension OperationQuery {
-    /// Compares an operation with the query. Terms that cost little are compared first.
+    /// Compares an operation with the query. Cheap terms are compared first.
     ///
     /// - Parameters:
     ///   - now: milliseconds of server time, for ages.
-    ///   - view: the keys that read arguments, and what is hidden in them. What is hidden matches as `***`.
+    ///   - view: the keys that read arguments, and the fields to hide. Hidden values match as `***`.
     package func match(_ detail: OperationDetail, now: Int64, view: PayloadView = PayloadView()) -> QueryMatch {
         for term in terms {
             if case .groups = term.condition { return .no }
@@ -77,7 +77,7 @@ extension OperationQuery {
 
     private func matchEnvelope(_ detail: OperationDetail, _ view: PayloadView) -> QueryMatch {
         let bytes = detail.record.envelope
-        // Most operations of a long walk are left out without being parsed.
+        // Excludes most operations of a long walk without parsing them.
         for term in terms where term.sought?.mayBe(in: bytes) == false { return .no }
         let envelope =
             (try? OperationEnvelope(bytes)) ?? OperationEnvelope(name: "unreadable", arguments: bytes)
@@ -108,7 +108,7 @@ extension OperationQuery {
 
 /// The arguments of an operation after decryption and redaction.
 private struct ReadArguments {
-    /// nil = they are encrypted, and there is no key that reads them.
+    /// nil if the arguments are encrypted and no key reads them.
     let bytes: [UInt8]?
     let value: JSONValue?
 
@@ -137,7 +137,7 @@ extension OperationQuery.Term {
     fileprivate var readsEnvelope: Bool { [.name, .tag, .schedule].contains(field) || readsArguments }
     fileprivate var readsArguments: Bool { field == .args || field == .text }
 
-    /// Whether the term holds without its negation; nil = the record's head does not say.
+    /// Whether the term holds without its negation; nil if the record's head does not decide.
     fileprivate func holds(_ detail: OperationDetail, now: Int64) -> Bool? {
         switch (field, condition) {
         case (.queue, _): matches(detail.queue)
@@ -153,7 +153,7 @@ extension OperationQuery.Term {
         }
     }
 
-    /// Whether the term holds without its negation; nil = name, tags and schedule do not say.
+    /// Whether the term holds without its negation; nil if name, tags and schedule do not decide.
     fileprivate func holds(_ envelope: OperationEnvelope) -> Bool? {
         switch field {
         case .name: matches(envelope.name)
@@ -163,7 +163,7 @@ extension OperationQuery.Term {
         }
     }
 
-    /// Whether the term holds without its negation; nil = unknown.
+    /// Whether the term holds without its negation; nil if the arguments cannot be read, or for other conditions.
     fileprivate func holds(
         _ detail: OperationDetail,
         _ envelope: OperationEnvelope,
@@ -185,12 +185,12 @@ extension OperationQuery.Term {
         }
     }
 
-    /// What an envelope must have for the term to hold; nil = nothing in particular.
+    /// Text that an envelope must contain for the term to hold; nil if no text is required.
     fileprivate var sought: SoughtText? {
         guard !isNegated else { return nil }
         switch condition {
         case .arguments(_, let values): return SoughtText(values.map(\.pieces))
-        // An envelope that cannot be read has this name, and no text that says so.
+        // An unreadable envelope has this name, but does not contain it.
         case .texts(let values) where field == .name && values.contains { $0.matches("unreadable") }: return nil
         case .texts(let values) where [.name, .tag, .schedule].contains(field): return SoughtText(values.map(\.pieces))
         default: return nil
@@ -199,12 +199,12 @@ extension OperationQuery.Term {
 }
 
 extension String {
-    /// Whether one of the patterns is in the text, which is in lower case.
+    /// Whether the text, which must be in lower case, contains one of the patterns.
     fileprivate func contains(oneOf patterns: [TextPattern]) -> Bool { patterns.contains { $0.isContained(in: self) } }
 }
 
 extension OperationQuery.NumberRange {
-    /// Compares with a JSON number: of an array, with each element.
+    /// Compares with a JSON number, or with each element of an array.
     fileprivate func contains(_ value: JSONValue) -> Bool {
         if let elements = value.arrayValue { return elements.contains { contains($0) } }
         guard case .number = value, let number = value.doubleValue else { return false }
@@ -213,7 +213,7 @@ extension OperationQuery.NumberRange {
 }
 
 extension TextPattern {
-    /// Compares with a JSON value: of an array, with each element.
+    /// Compares with a JSON value, or with each element of an array.
     fileprivate func matches(_ value: JSONValue) -> Bool {
         switch value {
         case .null: matches("null")
@@ -232,7 +232,7 @@ extension OperationDetail {
         errors.last.map { $0.failure.sentence.lowercased() }
     }
 
-    /// When an executing operation started, an ended one ended, and any other was enqueued.
+    /// The start of an executing operation, the end of an ended one, or the enqueue of any other.
     package var since: Int64 {
         switch state {
         case .executing: record.startedAt > 0 ? record.startedAt : record.enqueuedAt

@@ -1,20 +1,21 @@
 /// A word of a query: an optional field and its values, without quotes.
 struct QueryWord: Equatable {
     var isNegated = false
-    /// The text before the first `:` outside quotes; nil = there is no `:`.
+    /// The text before the first `:` outside quotes; nil without a `:`.
     var field: String?
-    /// The parts of a path behind `args`, without quotes; empty = another field.
+    /// The parts of a path after `args`, without quotes; empty for other fields.
     var path: [String] = []
     var values: [TextPattern] = []
     /// Whether a value was written in quotes.
     var isQuoted = false
-    /// The word as it is written.
+    /// The word as it was written.
     var source = ""
 }
 
 /// Splits a query into words at blanks outside quotes.
 ///
-/// A quote begins a word, a field's value or, after a comma, the next value. In double quotes `\` takes the next character as it is.
+/// A quote begins a word, a field's value or, after a comma, the next value. In double quotes, `\` escapes the next
+/// character.
 struct QueryWords {
     private var rest: Substring
 
@@ -50,7 +51,7 @@ struct QueryWords {
         return word
     }
 
-    /// The parts behind `args.`, each as it is or in quotes, up to a `:`; nil = the word is no such field.
+    /// Reads the parts after `args.` up to a `:`, each plain or in quotes; nil if the word is no such field.
     private mutating func takePath() throws(QueryError) -> [String]? {
         let start = rest
         guard rest.prefix(5).lowercased() == "args." else { return nil }

@@ -1,6 +1,7 @@
 /// Suggests a similar word for a mistyped one.
 package enum Suggestion {
-    /// The shortest candidate that begins with a word, or else the nearest one; nil if none is near enough to be a typing error.
+    /// Returns the shortest candidate that begins with the word, or else the nearest one; nil if no candidate is near
+    /// enough to be a typing error.
     package static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
         let candidates = Array(candidates)
         if let longer = shortest(beginningWith: word.lowercased(), among: candidates) { return longer }
@@ -12,7 +13,7 @@ package enum Suggestion {
         return best?.candidate
     }
 
-    /// A single letter is the beginning of too much to mean any of it.
+    /// Returns nil for a single letter, which could begin many candidates.
     private static func shortest(beginningWith word: String, among candidates: [String]) -> String? {
         guard word.drop(while: { $0 == "-" }).count > 1 else { return nil }
         return candidates.filter { $0.lowercased().hasPrefix(word) }.min { ($0.count, $0) < ($1.count, $1) }

@@ -1,6 +1,6 @@
 /// A value of a query: a text, in which a `*` outside quotes matches anything.
 package struct TextPattern: Sendable, Equatable, Hashable {
-    /// The texts between the `*`; one = no `*`.
+    /// The texts between the `*`. A single piece is a text without `*`.
     package let pieces: [String]
 
     package init(pieces: [String]) { self.pieces = pieces }
@@ -8,7 +8,7 @@ package struct TextPattern: Sendable, Equatable, Hashable {
     /// A pattern that matches exactly this text.
     package init(exactly text: String) { pieces = [text] }
 
-    /// The text without `*`; nil = the pattern has one.
+    /// The text of a pattern without `*`; nil for other patterns.
     package var exactText: String? { pieces.count == 1 ? pieces[0] : nil }
 
     /// The pattern as it is written.
@@ -28,7 +28,7 @@ package struct TextPattern: Sendable, Equatable, Hashable {
 
     /// Whether the text contains the pieces, in order.
     ///
-    /// - Parameter text: in lower case, as the pieces must be.
+    /// - Parameter text: text in lower case. The pieces must be in lower case as well.
     package func isContained(in text: String) -> Bool {
         var rest = text[...]
         for piece in pieces where !piece.isEmpty {

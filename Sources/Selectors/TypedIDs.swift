@@ -1,13 +1,13 @@
 import Operations
 import Synchronization
 
-/// The texts for which ids stand that this command was given: an error names what was typed, and not its hash.
+/// The typed `--id` texts of this command. Errors then show the text next to its hash.
 package enum TypedIDs {
-    /// Beyond so many, errors name ids.
+    /// The most texts that are stored. Errors show other ids without a text.
     private static let most = 10_000
     private static let texts = Mutex<[String: String]>([:])
 
-    /// The id of a text of an `--id`.
+    /// Returns the id of an `--id` text, and stores the text.
     package static func id(of text: String) -> OperationID {
         let id = OperationID(key: text)
         texts.withLock { texts in
@@ -16,7 +16,7 @@ package enum TypedIDs {
         return id
     }
 
-    /// The message with the text behind each id that stands for one.
+    /// Returns the message with the typed text after each id that has one.
     package static func named(_ message: String) -> String {
         let texts = texts.withLock { $0 }
         guard !texts.isEmpty else { return message }

@@ -13,18 +13,19 @@ import Foundation
 /// }
 /// ```
 ///
-/// The program then has every command of `sluice` except `bench`, and its workers run the registered operations besides the built-in ones.
+/// The program then has every command of `sluice` except `bench`. Workers of the program run the registered operations
+/// in addition to the built-in ones.
 public enum SluiceMain {
-    /// Runs the command in the program's arguments, and ends the process with its exit status.
+    /// Runs the command in the program's arguments, and ends the process with the command's exit status.
     ///
-    /// - Parameter register: registers the program's operations. Called once for a worker.
+    /// - Parameter register: registers the program's operations. Called once for each worker.
     public static func run(
         _ register: @escaping @Sendable (inout OperationRegistry) -> Void = { _ in }
     ) async -> Never {
         await run(adding: [], register: register)
     }
 
-    /// The same with further commands, which come last in the help.
+    /// Runs the command line with additional commands, which come last in the help.
     package static func run(
         adding verbs: [any Verb.Type],
         register: @escaping @Sendable (inout OperationRegistry) -> Void = { _ in }
@@ -32,7 +33,7 @@ public enum SluiceMain {
         ExecGuard.runIfAsked()
         EndingSignals.prepare()
         StandardStreams.occupy()
-        // A closed reader must be an error of a write, not the end of a worker.
+        // If the reader of the output closes its end, the write must fail; SIGPIPE would end the worker.
         signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
         let environment = ProcessInfo.processInfo.environment
@@ -42,7 +43,7 @@ public enum SluiceMain {
         exit(status.rawValue)
     }
 
-    /// Runs a command with the given arguments. Only output that cannot be written ends the process.
+    /// Runs a command with the given arguments. The call ends the process only if output cannot be written.
     package static func run(
         _ arguments: [String],
         environment: [String: String],
@@ -112,7 +113,7 @@ public enum SluiceMain {
 // MARK: - Arguments that cannot be parsed
 
 extension SluiceMain {
-    /// Whether errors are printed as JSON, found without the parser because it may have failed.
+    /// Whether errors are printed as JSON. Found without the parser because the parser may have failed.
     private static func wantsJSON(_ arguments: [String], _ environment: [String: String]) -> Bool {
         let words = arguments.prefix { $0 != "--" }
         var format = environment["SLUICE_OUTPUT"]
@@ -138,7 +139,7 @@ extension SluiceMain {
         return report.status
     }
 
-    /// Makes an error of ArgumentParser's message and the command's help.
+    /// Makes an error from ArgumentParser's message and the command's help.
     private static func parseError(_ error: any Error, _ words: [String], _ arguments: [String]) -> CLIError {
         if let error = error as? CLIError { return error }
         let full = RootCommand.fullMessage(for: error)

@@ -158,7 +158,7 @@ public final class Worker: Service {
     /// `run()` returns at once.
     ///
     /// - Throws: `WorkerError`; an unreachable Redis is no error, the worker waits for it.
-    ///   - `.invalidConfiguration` for an invalid setting.
+    ///   - `.invalidConfiguration` for an invalid setting or registration.
     ///   - `.unsafeServer` if Redis may evict operations (`maxmemory` is set and `maxmemory-policy` is not
     ///     `noeviction`).
     ///   - `.unsupportedServer` if Redis is older than 6.2, or is one node of a cluster that was named alone.

@@ -2,13 +2,14 @@ import Operations
 
 /// A short form of an operation's arguments, so that its row differs from others in a table.
 ///
-/// For `exec` the command, its words quoted as a shell reads them; for others `key=value` words, as `enqueue` takes them. Values whose key
-/// says that they are secret are hidden. What cannot be read says so.
+/// Shows an `exec` operation as its command, with words quoted as a shell reads them. Shows others as `key=value`
+/// words, as `enqueue` takes them. Hides values whose key names a secret. Shows a reason in place of arguments that
+/// cannot be read.
 package enum ArgumentsText {
     private static let limits = JSONLimits(maximumBytes: 4 << 20, maximumDepth: 512, duplicateKeys: .lastWins)
     private static let mark = "***"
 
-    /// - Parameter reading: the operation as it may be shown; its redaction has been applied.
+    /// - Parameter reading: the operation as it may be shown, after redaction.
     package static func line(_ reading: EnvelopeReading) -> String {
         if let hidden = reading.hiddenArguments { return hidden }
         let envelope = reading.envelope
@@ -26,7 +27,7 @@ package enum ArgumentsText {
         }.joined(separator: " ")
     }
 
-    /// The command, and in parentheses what else is said; nil = there is no list of words.
+    /// The command, with all other arguments in parentheses; nil without a list of words.
     private static func command(_ object: JSONObject) -> String? {
         guard let words = object["argv"]?.arrayValue?.compactMap(\.stringValue), !words.isEmpty,
             words.count == object["argv"]?.arrayValue?.count
@@ -40,7 +41,8 @@ package enum ArgumentsText {
         value.stringValue.map { $0 == mark ? $0 : ShellWord.quoted($0) } ?? value.serialized()
     }
 
-    /// A number is a secret where its key does not count something: `pin_token=1234`, but `tokens=500`.
+    /// Hides secrets. A number with a secret's key is hidden unless the key counts something: `pin_token=1234`, but
+    /// `tokens=500`.
     private static func hidingSecrets(_ value: JSONValue, of key: String) -> JSONValue {
         switch value {
         case .string, .array, .object:
@@ -56,7 +58,7 @@ package enum ArgumentsText {
     }
 }
 
-/// Names that say that what they name is secret.
+/// Recognizes and hides secrets by their names.
 enum SecretWords {
     private static let parts = [
         "password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey", "credential",
@@ -70,7 +72,7 @@ enum SecretWords {
         return whole.contains(letters) || parts.contains { letters.contains($0) }
     }
 
-    /// A command's words with the secrets hidden that options name (`--password X`, `-u NAME:X`), and those inside words.
+    /// Hides secrets in a command's words: values of options (`--password X`, `-u NAME:X`), and secrets inside words.
     static func hidden(in words: [String], mark: String) -> [String] {
         var before = ""
         return words.map { word in
@@ -81,7 +83,7 @@ enum SecretWords {
         }
     }
 
-    /// A text with what stands behind `TOKEN=`, `"password":` or `Authorization:` hidden.
+    /// Hides the text after names like `TOKEN=`, `"password":` or `Authorization:`.
     static func hidden(in text: String, mark: String) -> String {
         guard text.utf8.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") }) else { return text }
         var shown = ""
@@ -100,7 +102,8 @@ enum SecretWords {
         return shown + rest
     }
 
-    /// The value at the start of a text, behind blanks and a scheme such as `Bearer`: what stands in quotes, or up to the next blank.
+    /// The value at the start of a text, after blanks and a scheme such as `Bearer`: a text in quotes, or all up to the
+    /// next blank or separator.
     private static func value(_ text: Substring) -> Substring {
         var rest = text.drop { $0 == " " || $0 == "\\" }
         if let quote = rest.first, "\"'".contains(quote) {

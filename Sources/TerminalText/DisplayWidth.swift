@@ -1,5 +1,5 @@
 extension Unicode.Scalar {
-    /// The cells a terminal gives this code point: 0 for what combines or does not show, 2 for East Asian wide
+    /// The number of terminal cells of this code point: 0 for combining and invisible ones, 2 for East Asian wide
     /// characters and emoji, else 1. Ambiguous characters count 1.
     package var displayWidth: Int {
         if value < 0x300 { return value < 0x20 || (0x7F...0x9F).contains(value) ? 0 : 1 }
@@ -28,14 +28,14 @@ extension Unicode.Scalar {
     }
 }
 
-/// On which side of a cell its text stands.
+/// The side of a cell at which its text stands.
 package enum TextAlignment: Sendable {
     case left, right
 }
 
 extension StringProtocol {
-    /// The cells a terminal gives the text, counted code point by code point. Joined emoji count as all their parts:
-    /// terminals differ, and a gap does less harm than a line that runs over.
+    /// The number of terminal cells of the text, counted by code points. Joined emoji count as all their parts.
+    /// Terminals differ, and a gap does less harm than a line that is too long.
     package var displayWidth: Int {
         if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return utf8.count }
         var width = 0
@@ -51,7 +51,7 @@ extension StringProtocol {
     /// The text cut to a number of cells, whole characters only.
     /// - Parameters:
     ///   - width: The greatest width in cells; below 1 the result is empty.
-    ///   - mark: What stands at the end of a text that was cut.
+    ///   - mark: The end of a text that was cut.
     package func truncated(toWidth width: Int, mark: String = "…") -> String {
         guard displayWidth > width else { return String(self) }
         guard width >= mark.displayWidth else { return String(repeating: ".", count: Swift.max(width, 0)) }
@@ -63,7 +63,7 @@ extension StringProtocol {
         return kept + mark
     }
 
-    /// The text with spaces up to a number of cells; a wider text comes back as it is.
+    /// The text with spaces up to a number of cells. A wider text stays unchanged.
     package func padded(toWidth width: Int, alignment: TextAlignment = .left) -> String {
         let spaces = String(repeating: " ", count: Swift.max(0, width - displayWidth))
         return alignment == .left ? self + spaces : spaces + self

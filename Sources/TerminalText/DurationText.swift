@@ -7,11 +7,11 @@ package enum DurationText {
         ("d", 86_400_000_000_000),
     ]
 
-    /// Longer than this is a slip, and would not fit where durations are stored.
+    /// The longest duration. Longer ones are typing errors, and would not fit where durations are stored.
     private static let limit = TimeLimit.milliseconds * 1_000_000
 
     /// Reads a duration: numbers, each with its unit (`ms s m h d`), larger units first, each unit once.
-    /// - Throws: `TextError` that names the text and shows a right one.
+    /// - Throws: `TextError` with the text and a correct example in its message.
     package static func parse(_ text: String) throws(TextError) -> Duration {
         var rest = Substring(text)
         var total: Int64 = 0
@@ -45,7 +45,7 @@ package enum DurationText {
         return (nanoseconds, unit)
     }
 
-    /// Exact: whole part and up to nine decimals as integers.
+    /// Multiplies exactly: whole part and up to nine decimals as integers.
     private static func multiply(_ number: Substring, _ unit: Int64) -> Int64? {
         let parts = number.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = Int64(parts[0]), whole <= limit / unit else { return nil }
@@ -59,7 +59,8 @@ package enum DurationText {
         TextError(code: .duration, message: "\"\(SafeText.line(text))\" is no duration: \(reason)")
     }
 
-    /// Short, whole seconds, at most two units: `0s`, `12s`, `2m41s`, `2m`, `3d4h`. Negative durations count as zero.
+    /// A short text in whole seconds, with at most two units: `0s`, `12s`, `2m41s`, `2m`, `3d4h`. Negative durations
+    /// count as zero.
     package static func short(_ duration: Duration) -> String {
         let seconds = max(0, duration.components.seconds)
         switch seconds {
@@ -70,7 +71,7 @@ package enum DurationText {
         }
     }
 
-    /// One unit only: `12s`, `2m`, `4h`, `3d`, `5y`.
+    /// A text with one unit: `12s`, `2m`, `4h`, `3d`, `5y`.
     package static func coarse(_ duration: Duration) -> String {
         let seconds = max(0, duration.components.seconds)
         switch seconds {
@@ -82,7 +83,7 @@ package enum DurationText {
         }
     }
 
-    /// For measured times: milliseconds below 100 ms, tenths of a second below 10 s, then as ``short(_:)``.
+    /// A text for measured times: milliseconds below 100 ms, tenths of a second below 10 s, then as ``short(_:)``.
     package static func precise(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         guard seconds >= 0, attoseconds >= 0, duration > .zero else { return "0s" }
@@ -91,7 +92,7 @@ package enum DurationText {
         return "\(seconds).\(attoseconds / 100_000_000_000_000_000)s"
     }
 
-    /// For settings: what `parse` reads back as the same, to the millisecond. Negative durations count as zero.
+    /// A text for settings, which `parse` reads back exactly to the millisecond. Negative durations count as zero.
     package static func exact(_ duration: Duration) -> String {
         let (seconds, attoseconds) = max(duration, .zero).components
         var rest = Int128(seconds) * 1000 + Int128(attoseconds / 1_000_000_000_000_000)

@@ -11,7 +11,7 @@ package enum QuantityText {
         return text
     }
 
-    /// How often: `once`, `3 times`.
+    /// The number of times: `once`, `3 times`.
     package static func times(_ count: some BinaryInteger) -> String {
         count == 1 ? "once" : "\(grouped(count)) times"
     }
@@ -27,7 +27,7 @@ package enum QuantityText {
         scaled(Double(count), base: 1_024, units: ["B", "K", "M", "G", "T", "P", "E"])
     }
 
-    /// A rate without its unit: `0`, `0.4`, `212`, `1,204`; `–` for what is unknown.
+    /// A rate without its unit: `0`, `0.4`, `212`, `1,204`; `–` for an unknown rate.
     package static func rate(_ perSecond: Double?) -> String {
         guard let perSecond, perSecond.isFinite, perSecond >= 0 else { return "–" }
         let rounded = (perSecond * 10).rounded() / 10
@@ -38,7 +38,7 @@ package enum QuantityText {
     /// A share in percent, rounded down, so that 100% means done: `68%`.
     package static func percent(_ fraction: Double) -> String { "\(Int(clamped(fraction) * 100))%" }
 
-    /// A progress bar of a width in cells: `███████░░░`, in ASCII `#######---`. Full only when done.
+    /// A progress bar with a width in cells: `███████░░░`, in ASCII `#######---`. Full only when done.
     package static func bar(_ fraction: Double, width: Int = 10, ascii: Bool = false) -> String {
         let filled = Int(clamped(fraction) * Double(max(0, width)))
         return String(repeating: ascii ? "#" : "█", count: filled)
@@ -47,7 +47,7 @@ package enum QuantityText {
 
     private static func clamped(_ fraction: Double) -> Double { fraction.isNaN ? 0 : min(max(fraction, 0), 1) }
 
-    /// One decimal below ten, none above; the first unit always whole.
+    /// One decimal below ten, otherwise none. The first unit is always whole.
     private static func scaled(_ value: Double, base: Double, units: [String]) -> String {
         var value = value
         var unit = 0

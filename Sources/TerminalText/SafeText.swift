@@ -1,11 +1,10 @@
 import Operations
 
-/// Untrusted text made printable: names, arguments, errors, logs and worker names come from elsewhere, and none of
-/// their bytes may steer a terminal.
+/// Makes untrusted text printable. Names, arguments, errors, logs and worker names come from elsewhere, and none of
+/// their bytes may control a terminal.
 ///
-/// Control characters (C0, DEL, C1, and with them every escape sequence), bidirectional controls and line
-/// separators become visible as `\n`, `\x1b` or `\u202e`; bytes that are not UTF-8 become `\xff`. Text without any
-/// of them comes back as it is.
+/// Control characters (C0, DEL, C1, and with them every escape sequence), bidirectional controls and line separators
+/// become visible as `\n`, `\x1b` or `\u202e`. Bytes that are not UTF-8 become `\xff`. All other text stays unchanged.
 package enum SafeText {
     /// Text for one line: tabs and newlines are escaped too.
     package static func line(_ text: String) -> String { escaped(text, keepsLayout: false) }
@@ -52,7 +51,7 @@ package enum SafeText {
         return UTF8.width(scalar)
     }
 
-    /// A fast look at the bytes: besides ASCII controls, every hazard starts with one of three bytes.
+    /// A fast check of the bytes. Apart from ASCII controls, every hazard starts with one of three bytes.
     private static func mayNeedEscapes(_ text: String) -> Bool {
         text.utf8.contains { byte in
             switch byte {
@@ -67,7 +66,7 @@ package enum SafeText {
 private struct SafeTextWriter {
     let keepsLayout: Bool
     private var text = String.UnicodeScalarView()
-    /// A carriage return is written when what follows is known.
+    /// Whether a carriage return is held back until the next character is known.
     private var holdsReturn = false
 
     init(keepsLayout: Bool) { self.keepsLayout = keepsLayout }
@@ -93,7 +92,7 @@ private struct SafeTextWriter {
     }
 
     /// Holds a carriage return back, and drops a held one before a newline.
-    /// - Returns: Whether the character is dealt with.
+    /// - Returns: Whether the character was handled.
     private mutating func releaseReturn(before scalar: Unicode.Scalar) -> Bool {
         if scalar == "\n" { holdsReturn = false } else { flushReturn() }
         if scalar == "\r" { holdsReturn = true }

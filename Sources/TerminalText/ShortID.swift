@@ -1,10 +1,10 @@
 import Operations
 
-/// Short forms of ids: the shortest suffix, at least six characters, that tells all of the shown ones apart.
+/// Short forms of ids: the shortest suffixes, at least six characters long, that distinguish all shown ids.
 package enum ShortID {
     package static let minimum = 6
 
-    /// How many characters are needed.
+    /// The number of characters that distinguish all ids.
     package static func length(for ids: some Collection<OperationID>) -> Int {
         let texts = Set(ids.map(\.description))
         for length in minimum..<OperationID.characterCount
@@ -14,7 +14,7 @@ package enum ShortID {
         return OperationID.characterCount
     }
 
-    /// `…7QK2MX`, in ASCII `~7QK2MX`.
+    /// The short form of an id: `…7QK2MX`, in ASCII `~7QK2MX`.
     package static func text(_ id: OperationID, length: Int, style: Style) -> String {
         length >= OperationID.characterCount ? id.description : style.cutMark + id.description.suffix(length)
     }

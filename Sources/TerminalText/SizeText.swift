@@ -4,8 +4,9 @@ package enum SizeText {
         ("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("T", 1 << 40),
     ]
 
-    /// Reads a number with a unit in steps of 1,024: `K`, `M`, `G`, `T`, also as `MB` or `MiB`, large or small; without one, bytes.
-    /// - Throws: `TextError` that names the text and shows a right one.
+    /// Reads a number with a unit in steps of 1,024: `K`, `M`, `G` or `T`, also as `MB` or `MiB`, in upper or lower
+    /// case. A number without a unit is in bytes.
+    /// - Throws: `TextError` with the text and a correct example in its message.
     package static func parse(_ text: String) throws(TextError) -> Int64 {
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         guard number.first?.isNumber == true, number.last != ".", let value = Double(number) else { throw error(text) }

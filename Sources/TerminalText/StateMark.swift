@@ -1,7 +1,7 @@
 import Operations
 
 extension OperationState {
-    /// The mark that stands for the state, one cell wide; the ASCII letter where marks cannot be drawn.
+    /// The mark of the state, one cell wide; in ASCII a letter.
     package func mark(ascii: Bool = false) -> String {
         switch self {
         case .ready: ascii ? "R" : "∘"
@@ -30,7 +30,7 @@ extension OperationState {
 }
 
 extension OperationPriority {
-    /// The mark that stands for the priority; nothing for normal unless ASCII.
+    /// The mark of the priority; empty for normal priority unless in ASCII.
     package func mark(ascii: Bool = false) -> String {
         switch self {
         case .veryHigh: ascii ? "++" : "⇈"

@@ -1,11 +1,11 @@
 import Operations
 
-/// When to use colour, as the flag says it.
+/// When to use colour: the values of the flag.
 package enum ColorChoice: String, Sendable, CaseIterable {
     case auto, always, never
 }
 
-/// What a piece of text means; the colour follows from it, and the words always say the same.
+/// The meaning of a text, which decides its colour. The words always have the same meaning.
 package enum TextRole: Sendable, Hashable, CaseIterable {
     case executing, finished, warning, dead, cancelled, dim, heading, plain
 
@@ -38,9 +38,9 @@ package struct Style: Sendable, Hashable {
 
     /// The style of a stream.
     ///
-    /// Colour is on for a terminal unless `NO_COLOR` is set or `TERM` is `dumb`; `CLICOLOR_FORCE` turns it on anyway,
-    /// and a choice other than `auto` overrides everything. ASCII is used when asked for and, on a terminal, when the
-    /// locale is not UTF-8.
+    /// Colour is on for a terminal unless `NO_COLOR` is set or `TERM` is `dumb`. `CLICOLOR_FORCE` turns colour on in
+    /// any case, and a choice other than `auto` overrides everything. ASCII is used on request and, on a terminal, if
+    /// the locale is not UTF-8.
     package init(
         color: ColorChoice = .auto,
         ascii: Bool = false,
@@ -72,7 +72,7 @@ package struct Style: Sendable, Hashable {
         return name.contains("utf-8") || name.contains("utf8")
     }
 
-    /// What stands at the end of a text that was cut.
+    /// The mark at the end of a text that was cut.
     package var cutMark: String { usesASCII ? "~" : "…" }
 
     /// The text in its role's colour. The text must be safe already.
@@ -87,6 +87,6 @@ package struct Style: Sendable, Hashable {
     /// The word of a state, in colour.
     package func word(_ state: OperationState) -> String { paint(state.rawValue, state.role) }
 
-    /// The mark of a priority: one cell wide, two with ASCII; nothing for normal unless ASCII.
+    /// The mark of a priority: one cell wide, in ASCII up to two; empty for normal priority unless in ASCII.
     package func mark(_ priority: OperationPriority) -> String { priority.mark(ascii: usesASCII) }
 }

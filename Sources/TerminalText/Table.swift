@@ -2,13 +2,13 @@
 package struct TableColumn: Sendable, Hashable {
     /// The header.
     package var title: String
-    /// On which side the cells' text stands.
+    /// The side at which the cells' text stands.
     package var alignment: TextAlignment
-    /// Columns with higher numbers are left out first where the width does not suffice; 0 = never.
+    /// Columns with higher numbers are left out first if the width is too small; 0 = never.
     package var dropPriority: Int
-    /// Cells are cut down to this before a column is left out.
+    /// The width to which cells are cut before a column is left out.
     package var minimumWidth: Int
-    /// Cells are cut to this even where there is space; `nil` = no limit.
+    /// The largest width of cells, even if more space is free; `nil` = no limit.
     package var maximumWidth: Int?
 
     package init(
@@ -28,9 +28,9 @@ package struct TableColumn: Sendable, Hashable {
 
 /// A cell: untrusted text and its meaning.
 package struct TableCell: Sendable, Hashable, ExpressibleByStringLiteral {
-    /// The text; made safe when drawn.
+    /// The text, which is made safe when drawn.
     package var text: String
-    /// What the text means.
+    /// The meaning of the text.
     package var role: TextRole
 
     package init(_ text: String, _ role: TextRole = .plain) {
@@ -41,14 +41,14 @@ package struct TableCell: Sendable, Hashable, ExpressibleByStringLiteral {
     package init(stringLiteral value: String) { self.init(value) }
 }
 
-/// What a table is drawn for.
+/// The output for which a table is drawn.
 package enum TableTarget: Sendable, Hashable {
     /// A terminal this many cells wide: columns are left out and cells cut until a row fits one line.
     case terminal(width: Int)
-    /// A pipe or a file: every column, nothing cut, no colour, `-` in empty cells so that fields can be counted.
+    /// A pipe or a file: all columns, uncut and without colour. Empty cells show `-`, so that fields can be counted.
     case plain
 
-    /// A terminal whose width is unknown.
+    /// The width for a terminal of unknown width.
     package static let defaultWidth = 80
 }
 
@@ -66,7 +66,7 @@ package struct Table: Sendable {
 
     /// The lines of the table, without newlines at their ends.
     ///
-    /// - Parameter least: the widths that the columns have at least: those of an earlier part of the same table.
+    /// - Parameter least: the minimum widths of the columns, from an earlier part of this table.
     package func lines(
         for target: TableTarget,
         style: Style = Style(),
@@ -81,7 +81,7 @@ package struct Table: Sendable {
         return ((showsHeader ? [header] : []) + safe).map { layout.line($0, style: style) }
     }
 
-    /// The widths of the columns in a pipe, at least these.
+    /// The widths of the columns in a pipe, with these minimums.
     package func widths(showsHeader: Bool, atLeast least: [Int]) -> [Int] {
         naturalWidths(safeRows(for: .plain), showsHeader: showsHeader, atLeast: least)
     }

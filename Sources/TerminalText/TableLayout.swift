@@ -1,4 +1,4 @@
-/// Which columns of a table are shown, and how wide.
+/// The shown columns of a table and their widths.
 struct TableLayout: Hashable {
     /// One shown column.
     struct Slot: Hashable {
@@ -15,14 +15,14 @@ struct TableLayout: Hashable {
     /// - Parameters:
     ///   - columns: The table's columns.
     ///   - widths: The width of each column's widest cell.
-    ///   - target: What the table is drawn for.
+    ///   - target: The output for which the table is drawn.
     init(columns: [TableColumn], widths: [Int], for target: TableTarget) {
         guard case .terminal(let width) = target else {
             slots = columns.indices.map { Slot(index: $0, alignment: columns[$0].alignment, width: widths[$0]) }
             return
         }
         let wanted = columns.indices.map { min(widths[$0], columns[$0].maximumWidth ?? .max) }
-        // A number that is cut is another number: its column is whole or left out.
+        // A cut number is another number, so a column of numbers is shown whole or left out.
         let least = columns.indices.map { index in
             let isNumber = columns[index].alignment == .right
             return isNumber ? wanted[index] : min(wanted[index], max(1, columns[index].minimumWidth))
@@ -32,7 +32,7 @@ struct TableLayout: Hashable {
         shrink(to: width, least: least)
     }
 
-    /// Leaves columns out, highest drop priority first and of equals the rightmost, until the least widths fit.
+    /// Leaves columns out until the minimum widths fit: the highest drop priority first, among equals the rightmost.
     private static func choose(_ columns: [TableColumn], least: [Int], width: Int) -> [Int] {
         var kept = Array(columns.indices)
         while total(kept.map { least[$0] }) > width {
@@ -43,7 +43,8 @@ struct TableLayout: Hashable {
         return kept
     }
 
-    /// Takes cells from the widest column until the line fits; below the least widths only when nothing else is left.
+    /// Takes cells from the widest column until the line fits. Goes below the minimum widths only when nothing else is
+    /// left.
     private mutating func shrink(to width: Int, least: [Int]) {
         for floor in [least, least.map { _ in 1 }] {
             while excess(over: width) > 0 {
@@ -62,7 +63,7 @@ struct TableLayout: Hashable {
 
     private static func total(_ widths: [Int]) -> Int { widths.reduce(0, +) + gap * max(0, widths.count - 1) }
 
-    /// One row, cut and padded; no spaces at its end.
+    /// One row with cells cut and padded, and without spaces at its end.
     func line(_ cells: [TableCell], style: Style) -> String {
         var line = ""
         var pending = 0

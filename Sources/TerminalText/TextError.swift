@@ -1,4 +1,4 @@
-/// Why a text that somebody typed cannot be read.
+/// An error in a text that a user typed.
 package struct TextError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of text.
     package enum Code: String, Sendable, Hashable {
@@ -6,7 +6,7 @@ package struct TextError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     package let code: Code
-    /// One sentence: what was given and what would be right. Safe to print.
+    /// One sentence with the given text and the expected form. Safe to print.
     package let message: String
 
     package var description: String { message }

@@ -1,7 +1,7 @@
 import Foundation
 import Operations
 
-/// How times are shown, as the flag says it.
+/// The form of times: the values of the flag.
 package enum TimeStyle: String, Sendable, CaseIterable {
     case relative, iso, unix
 }
@@ -30,7 +30,7 @@ package enum TimeText {
         return distance <= .seconds(-1) ? DurationText.coarse(.zero - distance) + " ago" : "now"
     }
 
-    /// A time in the style that was asked for; Unix times are seconds with three decimals.
+    /// A time in the chosen style. Unix times are seconds with three decimals.
     package static func format(_ milliseconds: Int64, _ style: TimeStyle, now: Int64) -> String {
         switch style {
         case .relative: relative(milliseconds, now: now)
@@ -41,7 +41,7 @@ package enum TimeText {
     }
 
     /// Reads an RFC 3339 time; a space may stand for the `T`, and decimals beyond milliseconds are cut.
-    /// - Throws: `TextError` that names the text and shows a right one.
+    /// - Throws: `TextError` with the text and a correct example in its message.
     package static func parse(_ text: String) throws(TextError) -> Int64 {
         guard let milliseconds = TimeParser(text)?.milliseconds else {
             throw TextError(

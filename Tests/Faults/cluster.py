@@ -1,4 +1,4 @@
-"""A redis-server, a proxy, workers and the command line, each a real process of its own."""
+"""A redis-server, a proxy, workers and the command line, each a separate process."""
 import contextlib
 import json
 import os
@@ -16,7 +16,7 @@ from proxy import Proxy
 from waits import note, until
 
 LEASE = 3.0
-# What DESIGN promises for the default lease, with ours: lease, one beat, one second.
+# The promised time to recover operations of a dead worker: lease, one heartbeat, one second
 RECOVERY = LEASE + LEASE / 3 + 1
 
 
@@ -45,7 +45,7 @@ class Cluster:
         self.pace = Pace(self._is_there)
 
     def within(self, seconds, since):
-        """Whether so much time has not passed since then, with what the machine itself was late."""
+        """Returns whether less than this time has passed since then, plus the delay of the machine itself."""
         return time.time() - since < seconds + self.pace.delay(since)
 
     # Redis
@@ -64,13 +64,13 @@ class Cluster:
         )
 
     def set_clock(self, offset, clock=None):
-        """Moves the clock of Redis, or of the program that reads it from another file, in seconds from the real one."""
+        """Sets the clock of Redis, or of the program that reads `clock`, to an offset from the real time in seconds."""
         self.faults += 1
         with open(clock or self.clock, "r+b") as file:
             file.write(struct.pack("=q", offset))
 
     def start_replica(self):
-        """A second Redis that copies the first one through a proxy of its own."""
+        """Starts a second Redis that copies the first one through a separate proxy."""
         folder = self.folder / "replica"
         folder.mkdir()
         self.replica_socket = str(self.folder / "replica.sock")
@@ -80,7 +80,7 @@ class Cluster:
         until(self.is_replicated, "the replica follows")
 
     def is_replicated(self):
-        """The replica has everything."""
+        """Returns whether the replica has everything."""
         return self._has_all(self.socket, self.replica_socket)
 
     def _has_all(self, master, replica):
@@ -92,7 +92,11 @@ class Cluster:
         return "master_link_status:up" in there and _field(here, "master_repl_offset") == _field(there, "slave_repl_offset")
 
     def step_down(self):
-        """As Sentinel and an orderly FAILOVER do: no more writes first, so that the replica has all. Then the replica is a master, and the master is none."""
+        """Steps down as in an orderly FAILOVER.
+
+        Writes stop first, so the replica gets everything. Then the replica becomes the master, and the old master
+        accepts no writes.
+        """
         self.command("CLIENT", "PAUSE", 60000, "WRITE")
         until(self.is_replicated, "the replica has everything")
         self.command("REPLICAOF", "NO", "ONE", at=self.replica_socket)
@@ -100,13 +104,14 @@ class Cluster:
         self.command("CLIENT", "UNPAUSE")
 
     def fail_over(self):
-        """The replica takes over; those who come through the proxy reach it from now on."""
+        """Promotes the replica. Connections through the proxy reach it from now on."""
         self.command("REPLICAOF", "NO", "ONE", at=self.replica_socket)
         self.proxy.target = self.socket = self.replica_socket
         self.proxy.reset_all()
 
     def _is_there(self):
-        """A connection and nothing else: a server that is stopped or paused is none of the machine's delays."""
+        """Connects and does nothing else: a server that is stopped or paused must not count as a delay of the machine.
+        """
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as link:
             link.connect(self.socket)
 
@@ -155,7 +160,7 @@ class Cluster:
         process.send_signal(number)
 
     def run(self, *arguments, input=None, check=True, timeout=300, connect_timeout="20s"):
-        # A command ends if it is not connected within two seconds, which is little on a busy machine.
+        # Without this setting a command gives up after two seconds, which is short on a busy machine.
         patient = {"SLUICE_CONNECT_TIMEOUT": connect_timeout}
         done = subprocess.run(
             [self.binary, *arguments], env=self.environment() | patient, input=input, capture_output=True, text=True, timeout=timeout
@@ -165,7 +170,7 @@ class Cluster:
         return done
 
     def start(self, *arguments, input):
-        """A program that may be killed while it runs."""
+        """Starts a program that may be killed while it runs."""
         process = subprocess.Popen(
             [self.binary, *arguments], env=self.environment(), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -175,14 +180,14 @@ class Cluster:
         return process
 
     def cancel(self, *ids, check=True):
-        """Cancels, and waits until what runs has stopped."""
+        """Cancels operations, and waits until running ones have stopped."""
         return self.run("cancel", *ids, f"--wait={min(60, waits.patience):.0f}s", check=check, timeout=120)
 
     def enqueue(self, count, body=":", name="exec", args=None, **fields):
         return self.enqueue_each([{"name": name, "args": args or {"argv": self.ledger.argv(body)}, **fields}] * count)
 
     def enqueue_each(self, lines):
-        """The same for lines of a batch that differ."""
+        """Enqueues the different lines of a batch."""
         input = "".join(json.dumps(line) + "\n" for line in lines)
         ids = self.run("enqueue", "--batch", "-", "-o", "id", "--quiet", input=input).stdout.split()
         self.ids += ids
@@ -190,7 +195,7 @@ class Cluster:
 
     # Looking
     def records(self, ids=None):
-        """What is known of the operations; for those that are not known there is nothing."""
+        """Returns the records by id, of those operations that have one."""
         ids, found = self.ids if ids is None else ids, {}
         for start in range(0, len(ids), 200):
             found |= self._show(ids[start : start + 200])
@@ -198,19 +203,19 @@ class Cluster:
 
     def _show(self, ids):
         done = self.run("show", "-o", "jsonl", *ids, check=False)
-        if done.returncode == 3 and len(ids) > 1:  # Of several, one that is unknown hides the others.
+        if done.returncode == 3 and len(ids) > 1:  # one unknown id hides all others
             half = len(ids) // 2
             return self._show(ids[:half]) | self._show(ids[half:])
         return {record["id"]: record for record in map(json.loads, done.stdout.splitlines())}
 
     def leased(self):
-        """The workers that hold a lease."""
+        """Returns the workers that hold a lease."""
         workers = self.command("ZRANGE", "{sluice/default}:leases", 0, -1)
         note(f"with a lease: {workers}")
         return workers
 
     def total(self, name):
-        """Of all queues."""
+        """Returns a total over all queues."""
         queues = self.command("SMEMBERS", "sluice:queues")
         total = sum(int(self.command("HGET", f"{{sluice/{queue}}}:totals", name) or 0) for queue in queues)
         note(f"{name}: {total}")

@@ -1,10 +1,10 @@
-"""The record of what really ran: each operation appends lines to a file that is independent of Sluice."""
+"""A record of the real runs: each operation appends lines to a file that is independent of Sluice."""
 import collections
 import dataclasses
 
 from waits import note
 
-# $LEDGER is the file; bash writes a line with one write to a file opened for appending, so lines never mix.
+# $LEDGER is the file. bash appends a line with one write, so lines never mix.
 SCRIPT = """
 say() { echo "$SLUICE_OPERATION_ID $1 $SLUICE_ATTEMPT $SLUICE_DELIVERY $SLUICE_FENCE $EPOCHREALTIME" >> "$LEDGER"; }
 say start; %s
@@ -46,15 +46,15 @@ class Ledger:
         return grouped
 
     def argv(self, body=":"):
-        """The program of an operation that writes a line before and after `body`."""
+        """Returns the program of an operation that writes a line before and after `body`."""
         return ["env", f"LEDGER={self.path}", "bash", "-c", SCRIPT % body]
 
 
 def findings(ledger, enqueued, records, may_return=False):
-    """The errors of a run: compares the ledger with the enqueued operations and with Sluice's records.
+    """Returns the errors of a run: compares the ledger with the enqueued operations and with the records.
 
-    A start is explained by a record that says so: deliveries 1 to the last one, once each, of the attempts 1 to the last one;
-    `may_return`: operations were given back, so that the same delivery may have started again, under another fence.
+    A start is explained by its record: deliveries 1 to the last one, once each, of the attempts 1 to the last one. With
+    `may_return`, operations were given back, so a delivery may have started again under another fence.
     """
     wrong = []
     starts = ledger.by_id()

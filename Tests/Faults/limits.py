@@ -10,7 +10,7 @@ from registry import scenario, seconds, some_run_was_lost
 
 
 def overlaps(cluster, ids, limit):
-    """Asserts that no more than `limit` of the runs that counted ran at once: of each operation the last delivery, which ended."""
+    """Asserts that at most `limit` operations ran at once. Only the run under the last fence of each one counts."""
     ends = cluster.ledger.by_id("end")
     times = []
     for id, starts in cluster.ledger.by_id().items():
@@ -22,7 +22,7 @@ def overlaps(cluster, ids, limit):
         if start and end:
             times += [(start[0], 1), (end[0], -1)]
     at_once = most = 0
-    # What ends goes before what starts at the same instant.
+    # At the same instant, an end goes before a start.
     for _, step in sorted(times, key=lambda each: (each[0], each[1])):
         at_once += step
         most = max(most, at_once)
@@ -31,7 +31,7 @@ def overlaps(cluster, ids, limit):
 
 
 def break_workers(cluster, workers, count=4, queues=("default",), verb="worker"):
-    """Kills workers, and stops one for longer than its lease. There are equally many of each queue, behind each other."""
+    """Kills workers, and stops one for longer than its lease. Each queue has equally many workers, in queue order."""
     for number in range(count):
         time.sleep(1)
         index = cluster.random.randrange(len(workers))
@@ -77,7 +77,7 @@ def key_rate(cluster):
     for ids in keys.values():
         times = sorted(line.time for id in ids for line in by_id.get(id, []))
         assert len(times) >= len(ids), "not all have started"
-        # What a worker that is stopped has claimed begins later: at most what its slots hold.
+        # Operations that a stopped worker has claimed start later, at most as many as its slots.
         most = max(number + 1 - rate * (time - times[first]) for first in range(len(times)) for number, time in enumerate(times[first:]))
         assert most <= burst + len(workers) * slots + 1, f"{most:.0f} more started than the rate allows"
 
@@ -93,7 +93,7 @@ def unique_keys(cluster):
 
 
 class Producer(threading.Thread):
-    """Enqueues operations of 100 unique keys, with one policy; `keys` has the key of each that it has added."""
+    """Enqueues operations of 100 unique keys with one policy. `keys` has the key of each added operation."""
 
     def __init__(self, cluster, policy, body, count):
         super().__init__()
@@ -202,7 +202,7 @@ def relay(cluster):
 def lost_relay(cluster):
     cluster.worker(4, "-q", "default")
     first = cluster.enqueue(40, "sleep 0.5", queue="other")
-    # A relay that has its turn for ever, and never comes back.
+    # A relay that holds its turn forever and never returns
     cluster.command("ZADD", "{sluice/other}:outboxes", "99999999999999", "default")
     waiting = [id for each in first for id in cluster.enqueue(1, after=f"other/{each}")]
     cluster.worker(4, "-q", "other")
@@ -226,7 +226,7 @@ def children(cluster):
         cluster.run("enqueue", "--batch", "-", "--quiet", input=line * (parents // 2))
     workers = [cluster.worker(4, "-q", queue, verb="test-worker") for queue in queues for _ in range(2)]
     break_workers(cluster, workers, 6, queues, "test-worker")
-    # Each parent, the group of its run, and what it has enqueued.
+    # Each parent, the group of its run, and its children
     until(lambda: cluster.total("finished") >= 5 * parents, "all parents and children end")
     some_run_was_lost(cluster)
     found = {}
@@ -258,7 +258,7 @@ def groups(cluster):
     opener = cluster.start("enqueue", "--batch", "-", "--quiet", input=lines)
     time.sleep(cluster.random.random() / 10)
     cluster.hit(opener)
-    # Its successor does the same once more, and is gone before it closes the group.
+    # A second opener repeats everything, and ends before it closes the group.
     assert cluster.run(*opening).stdout.strip() == group, "another group"
     again = cluster.run("enqueue", "--batch", "-", "-o", "id", "--quiet", input=whens).stdout.split()
     assert again == callbacks, "other callbacks"

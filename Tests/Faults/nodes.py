@@ -9,7 +9,8 @@ from registry import scenario
 
 
 class Nodes(Cluster):
-    """Three masters, so that two are a majority, and replicas of the first two. `queues` are on these two, in their order."""
+    """Three masters, of which two are a majority, and replicas of the first two. `queues` are on these two, in order.
+    """
 
     def start_redis(self):
         options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "15000", "--cluster-replica-no-failover", "yes",
@@ -42,14 +43,14 @@ class Nodes(Cluster):
         return self._has_all(master.socket, self.replicas[master].socket)
 
     def hold_back(self, master):
-        """From now on the replica gets nothing more: it has a password that its master does not know."""
+        """Cuts off the replica: it gets a password that its master does not know."""
         replica = self.replicas[master]
         replica.ask("CONFIG", "SET", "masterauth", "not-known-there")
         master.ask("CLIENT", "KILL", "TYPE", "replica")
         until(lambda: "master_link_status:down" in replica.ask("INFO", "replication"), "the replica is cut off")
 
     def fail_over_from(self, master):
-        """The master dies, and its replica takes over with what it has."""
+        """Kills the master. The replica takes over with the data that it has."""
         self.faults += 1
         master.process.kill()
         master.process.wait()
@@ -59,7 +60,7 @@ class Nodes(Cluster):
         self.masters[self.masters.index(master)] = replica
 
     def hand_over(self, master):
-        """The replica takes over when it has everything, and the master becomes its replica."""
+        """Lets the replica take over when it has everything. The master becomes its replica."""
         self.faults += 1
         replica = self.replicas.pop(master)
         until(lambda: "master_link_status:up" in replica.ask("INFO", "replication"), "the replica follows")
@@ -92,7 +93,7 @@ class Node:
         self.process = self.start()
 
     def restart(self):
-        """Dies, and comes back with what it has on disk."""
+        """Kills the server and starts it again from its disk."""
         self.process.kill()
         self.process.wait()
         self.process = self.start()
@@ -113,7 +114,8 @@ class Node:
 
 
 def free_port():
-    """One of the range in SLUICE_TEST_PORTS, FIRST-LAST. Nodes talk to each other on the port that is 10,000 higher."""
+    """Returns a free port of the range FIRST-LAST in SLUICE_TEST_PORTS. Nodes talk on the port that is 10,000 higher.
+    """
     first, last = map(int, os.environ.get("SLUICE_TEST_PORTS", "25000-27499").split("-"))
     while True:
         port = random.randint(first, last)
@@ -127,7 +129,7 @@ def free_port():
 
 
 class Pairs:
-    """Operations of one queue, every sixth of which fails, and for each one of another queue that waits for it."""
+    """Operations of one queue, every sixth of which fails, and for each one a dependent in another queue."""
 
     def __init__(self, cluster, first, second, count):
         self.cluster = cluster
@@ -151,11 +153,11 @@ class Pairs:
 
 
 def lose_the_last(cluster, dying, first, second):
-    """The server of a queue dies, and its successor lacks what has happened last."""
+    """Kills the server of a queue. The successor lacks the last changes."""
     master = dict(zip(cluster.queues, cluster.replicas))[dying]
     pairs = Pairs(cluster, first, second, 120)
     until(lambda: sum(id in cluster.ledger.by_id() for id in pairs.second) >= 10, "some start that have waited")
-    # So that enough is left to do, however long these steps take.
+    # The pause leaves enough to do, however long these steps take.
     for queue in (first, second):
         cluster.run("queue", "pause", queue)
     until(lambda: cluster.is_replicated(master), "the replica has everything")
@@ -168,11 +170,11 @@ def lose_the_last(cluster, dying, first, second):
     cluster.fail_over_from(master)
     forgotten = late.first if dying == first else late.second
     until(lambda: cluster.run("stats", check=False).returncode == 0, "the other servers know of it")
-    # The replica has heard of the pause, and not of its end.
+    # The replica knows of the pause, but not of its end.
     cluster.run("queue", "resume", dying)
     assert not cluster.records(forgotten), "the replica was not late: this proves nothing"
     ids = pairs.first + pairs.second + [id for id in late.first + late.second if id not in forgotten]
-    # Each of these waits for what is forgotten, unless it has run before.
+    # Each remaining operation waits for a forgotten one, unless it ran before.
     left = set(late.second) - set(forgotten) if dying == first else set()
 
     def waiting():
@@ -205,6 +207,6 @@ def relay_failover(cluster):
     for queue in cluster.queues:
         for _ in range(2):
             cluster.worker(4, "-q", queue)
-    # The first server is that of those that are waited for; then the second one is, where what waits is.
+    # First the server of the dependencies dies, then the server of the dependents.
     lose_the_last(cluster, first, first, second)
     lose_the_last(cluster, second, first, second)

@@ -1,11 +1,11 @@
-"""Measures how slow the machine is: the time to start a process and to get an answer of Redis, several times a second."""
+"""Measures the delay of the machine: the time to start a process and to connect to Redis, several times a second."""
 import subprocess
 import threading
 import time
 
 
 class Took(float):
-    """A time in seconds with a bound, and the delay of the machine in that time, measured without Sluice."""
+    """A time in seconds, with the delay of the machine during that time, measured without Sluice."""
 
     delay = 0.0
 
@@ -24,7 +24,7 @@ class Pace:
         self.thread.join()
 
     def delay(self, since, until=None):
-        """The longest delay that began or ended in between, including a measurement that is still running."""
+        """Returns the longest delay that overlaps this time, including a measurement that is still running."""
         until = time.time() if until is None else until
         return max((end - begin for begin, end in [*self.samples, self.current] if begin <= until and end >= since), default=0.0)
 
@@ -42,7 +42,7 @@ class Pace:
     def _measure(self):
         due = time.time()
         while not self.is_over.wait(max(0, due - time.time())):
-            # From the planned start, because a frozen machine delays the start as well.
+            # Measure from the planned start, because a frozen machine also delays the start.
             self._begin = due
             subprocess.run(["bash", "-c", ":"], check=False)
             self.ask()

@@ -6,7 +6,7 @@ import time
 
 
 class Proxy:
-    """Threads, two for each connection. `mode` may change at any time:
+    """A proxy with two threads for each connection. `mode` may change at any time:
 
     pass        both ways
     blackhole   both ends stay connected, nothing passes
@@ -108,7 +108,7 @@ def _reset(link):
     try:
         link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     except OSError:
-        pass  # its own thread was faster
+        pass  # the thread of the connection was faster
     _close(link)
 
 

@@ -1,7 +1,7 @@
-"""The list of scenarios, and the waits that they share. Each scenario gets a cluster of its own and returns times of recovery in
-seconds.
+"""The list of scenarios, and the waits that they share.
 
-A scenario raises, or leaves operations that the ledger and the records do not explain, if something does not hold.
+Each scenario gets a separate cluster and returns times of recovery in seconds. A scenario fails if it raises, or if it
+leaves operations that the ledger and the records do not explain.
 """
 import datetime
 import threading
@@ -13,20 +13,26 @@ SCENARIOS = {}
 
 
 class Skipped(Exception):
-    """Something that a scenario needs is not installed."""
+    """A program that a scenario needs is not installed."""
 
 
 class TooSlow(Exception):
-    """The machine was too slow, so the run says nothing. The scenario is run again."""
+    """The machine was too slow, so the run proves nothing and is repeated."""
 
 
 class Unproven(TooSlow):
-    """What was to be broken was not. The scenario is run again."""
+    """The fault hit nothing, so the run proves nothing and is repeated."""
 
 
 def scenario(code, what, bound=None, redis=(), may_return=False, loses=False, clock=False, place=Cluster):
-    """bound: limit of a recovery in seconds; may_return: operations are given back, so that a delivery may start again under another fence;
-    loses: Redis itself forgets what it acknowledged; clock: Redis reads its time from a file; place: the servers."""
+    """Registers a scenario.
+
+    - bound: the limit of a recovery in seconds
+    - may_return: operations are given back, so a delivery may start again under another fence
+    - loses: Redis forgets what it acknowledged
+    - clock: Redis reads its time from a file
+    - place: the servers
+    """
 
     def register(function):
         function.code, function.what, function.bound, function.redis = code, what, bound, redis
@@ -42,7 +48,7 @@ def running(cluster, count):
 
 
 def first_start_elsewhere(cluster, ids, delivery=2):
-    """The times at which the operations started again, by id."""
+    """Waits until the operations have started again, and returns the times by id."""
     def again():
         return {line.id for line in cluster.ledger.starts() if line.delivery >= delivery and line.id in ids}
 
@@ -51,7 +57,7 @@ def first_start_elsewhere(cluster, ids, delivery=2):
 
 
 def redelivered(cluster, ids, since):
-    """The times from `since` until each operation was claimed again, by the clock of Redis. Waits until all have started."""
+    """Waits until all have started again. Returns the times from `since` to each claim, by the clock of Redis."""
     first_start_elsewhere(cluster, ids)
     records = cluster.records(ids)
     return [cluster.pace.took(since, seconds(records[id]["startedAt"])) for id in ids]
@@ -80,7 +86,7 @@ def no_worker_died(cluster, lease=LEASE):
 
 
 def some_run_was_lost(cluster):
-    """Kills hit nothing where workers are slow to start."""
+    """Raises Unproven if no run was lost: kills hit nothing while workers are slow to start."""
     if cluster.total("recovered") == 0:
         raise Unproven("no run was lost")
 

@@ -1,4 +1,7 @@
-"""The two parts of docs/reliability.md: the scenarios (scripts/faults) and the random worlds (scripts/soak). Each writes its own and keeps the other."""
+"""The two parts of docs/reliability.md: scenarios (scripts/faults) and random worlds (scripts/soak).
+
+Each script writes its part and keeps the other.
+"""
 import pathlib
 
 WORLDS = "\n## Random worlds\n"

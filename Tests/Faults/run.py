@@ -23,7 +23,7 @@ import servers  # noqa: F401
 from ledger import findings
 from registry import SCENARIOS, Skipped, TooSlow, Unproven
 
-# Each breaks one rule (see ScriptMutants.swift) and must make the scenario fail.
+# Each mutant breaks one rule (see ScriptMutants.swift) and must make its scenario fail.
 MUTANTS = [
     ("no-in-flight", "kill"),
     ("no-fence", "late"),
@@ -102,7 +102,7 @@ def measure(scenario, options):
 
 
 def steadily(scenario, options, number, row):
-    """Repeats a run that says nothing: the machine was frozen for seconds, or what was to be broken was not."""
+    """Repeats a run that proves nothing: the machine was frozen for seconds, or the fault hit nothing."""
     unproven = None
     for _ in range(3):
         try:
@@ -120,7 +120,7 @@ def recovery(row):
 
 
 def controls(chosen, options):
-    """The harness itself under test. A control that stays green proves nothing, and fails."""
+    """Tests the harness itself. A mutant whose scenario still passes fails the control."""
     green = []
     for mutant, code, *patience in chosen:
         print(f"{mutant:24} must break {code} …", end="", flush=True)
@@ -134,7 +134,8 @@ def controls(chosen, options):
 
 
 def broken(scenario, options, row, mutant, patience=15):
-    """The findings of a run without one of the rules. Kills come by chance and may miss what the rule protects: then another run is tried."""
+    """Returns the findings of a run without one rule. Random kills may miss that rule, so up to three runs are tried.
+    """
     for number in range(3):
         try:
             wrong = once(scenario, options, number, row, mutant, patience)
@@ -143,7 +144,7 @@ def broken(scenario, options, row, mutant, patience=15):
         except Unproven:
             continue
         except TooSlow as reason:
-            # What a frozen machine excuses is also what a broken rule does.
+            # A broken rule can look like a frozen machine, so this counts as a finding.
             return [str(reason)]
     return []
 
@@ -188,7 +189,10 @@ def once(scenario, options, number, row, mutant=None, patience=300):
 
 
 def contradicts(finding):
-    """Where Redis has forgotten the last second, its operations are missing or run again. Nothing else may be wrong."""
+    """Returns whether a finding is an error although Redis has forgotten the last second.
+
+    Missing and repeated operations are allowed then.
+    """
     return "has no record" not in finding and not finding.startswith(("duplicate", "unexplained"))
 
 
@@ -203,7 +207,10 @@ def clock_library():
 
 
 def doctor(under_test):
-    """Nothing may be left in queues that does not belong: asked once the workers have gone. The server may still be as the scenario has made it."""
+    """Returns the findings of doctor after the workers have gone.
+
+    Only errors of a queue count, because the server may still have the settings of the scenario.
+    """
     done = under_test.run("doctor", "--deep", "-o", "json", check=False)
     findings = json.loads(done.stdout)["findings"] if done.returncode in (0, 1) else [{"severity": "error", "queue": "?"}]
     if not [finding for finding in findings if finding["severity"] == "error" and finding["queue"]]:
@@ -250,7 +257,7 @@ def cells(row):
 
 
 def kinds(row):
-    """Lost, unexplained, other."""
+    """Returns the numbers of lost, unexplained and other findings."""
     real = [text for text in row["findings"] if not text.startswith("logs are in")]
     lost = sum(text.startswith(("lost", "invented end")) for text in real)
     unexplained = sum(text.startswith(("duplicate", "unexplained", "invented:")) for text in real)

@@ -1,4 +1,4 @@
-"""What is broken, and what must hold: workers, their connections, their Redis."""
+"""Scenarios that break workers, their connections and their Redis."""
 import os
 import signal
 import subprocess
@@ -229,7 +229,7 @@ def full(cluster):
     cluster.command("CONFIG", "SET", "maxmemory", used - 1000)
     refused = cluster.run("enqueue", "noop", check=False)
     assert refused.returncode not in (0, 69), f"exit {refused.returncode}: {refused.stderr}"
-    # It begins now: neither its queue's name nor anything else may need memory.
+    # The worker starts only now: neither the name of its queue nor anything else may need memory.
     worker = cluster.worker(4)
     cluster.cancel(waiting)
     cluster.drain()
@@ -309,7 +309,7 @@ def schedule(cluster):
 
 
 def time_of(id):
-    """The first 48 bits of an id: milliseconds."""
+    """Returns the first 48 bits of an id: milliseconds."""
     value = 0
     for letter in id[:10]:
         value = value * 32 + "0123456789ABCDEFGHJKMNPQRSTVWXYZ".index(letter)

@@ -1,4 +1,4 @@
-"""Scenarios with a second Redis, with another clock, and with settings under which Redis forgets."""
+"""Scenarios with a second Redis, with another clock, and with settings under which Redis loses data."""
 import time
 
 from cluster import LEASE, RECOVERY
@@ -31,7 +31,7 @@ def failover(cluster):
     running(cluster, 20)
     old = cluster.socket
     cluster.step_down()
-    # For a while all of them talk to the old one, which is read-only now.
+    # For a while all workers talk to the old master, which is read-only now.
     time.sleep(LEASE / 2)
     changed, before = time.time(), len(cluster.ledger.starts())
     cluster.fail_over()

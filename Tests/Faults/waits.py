@@ -1,15 +1,17 @@
-"""Waits that give up for want of progress, as those of the Swift tests do (Tests/TestSupport/Eventually.swift).
+"""Waits that give up without progress, like those of the Swift tests (Tests/TestSupport/Eventually.swift).
 
-Functions that read a state for a condition call `note`. A wait that gives up names what was noted last, and a change counts as progress.
+Functions that read a state for a condition call `note`. A wait that gives up reports the last notes, and a changed note
+counts as progress.
 """
 import threading
 import time
 
-# One look counts as a quarter of a second at most, so that a machine on which each look takes seconds waits longer.
+# A check counts as at most a quarter of a second, so a slow machine, whose checks take seconds, waits longer.
 LONGEST_LOOK = 0.25
-# A wait whose condition reads something that changes by itself, such as a time, gives up after so many limits.
+# A wait with notes that change by themselves, such as a time, gives up after this many limits.
 LIMITS = 10
-# The longest patience with anything, in seconds. Negative controls have less, because most of what they wait for never comes.
+# The longest wait without progress, in seconds. Negative controls use less, because most of their conditions never
+# hold.
 patience = 300
 _looks = threading.local()
 
@@ -23,7 +25,7 @@ def note(text):
 
 
 def until(condition, what, seconds=300):
-    """Waits for a condition that others bring about; returns how long it took."""
+    """Waits until the condition holds, and returns how long it took in seconds."""
     limit = min(seconds, patience)
     begin = last = time.monotonic()
     unchanged, total, seen = 0.0, 0.0, None

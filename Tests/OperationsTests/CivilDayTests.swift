@@ -16,7 +16,7 @@ struct CivilDayTests {
     }
 
     @Test(
-        "Known days have their numbers",
+        "Known days have their day numbers",
         arguments: [
             (0, 1970, 1, 1), (-1, 1969, 12, 31), (11_016, 2000, 2, 29), (20_454, 2026, 1, 1), (-719_162, 1, 1, 1),
             (-719_528, 0, 1, 1), (-719_529, -1, 12, 31), (2_932_896, 9999, 12, 31),
@@ -28,7 +28,7 @@ struct CivilDayTests {
     }
 
     @Test(
-        "There is no such day",
+        "A date that does not exist is no day",
         arguments: [
             (2026, 2, 29), (1900, 2, 29), (2026, 4, 31), (2026, 0, 1), (2026, 13, 1), (2026, 1, 0), (2026, 1, 32),
         ]

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("The limit of an operation's size", .timeLimit(.minutes(60)))
 struct EnvelopeLimitTests {
-    /// With so many bytes of arguments, and tags and headers of characters that JSON writes longer than they are.
+    /// Returns an envelope with `count` bytes of arguments. JSON escapes the characters of its tags and headers, so
+    /// their stored form is longer than the text.
     private func envelope(_ count: Int) -> OperationEnvelope {
         var envelope = OperationEnvelope(name: "large")
         envelope.arguments = Array(repeating: UInt8(ascii: "1"), count: count)
@@ -15,7 +16,7 @@ struct EnvelopeLimitTests {
         return envelope
     }
 
-    @Test("is that of the bytes which are stored, tags and everything else included")
+    @Test("The size limit counts the stored bytes, including tags, headers and all other fields")
     func exact() throws {
         let rest = OperationHeader.byteCount + envelope(0).encoded().count
         let largest = Defaults.operationBytes - rest

@@ -33,7 +33,7 @@ struct FiguresTests {
         #expect(histogram.microseconds == durations.reduce(0, +))
     }
 
-    @Test("Percentiles of nothing do not exist, and those of longer than three days are its lower bound")
+    @Test("An empty histogram has no percentiles; a duration over 3 days counts as the last lower bound")
     func extremes() {
         var histogram = DurationHistogram()
         #expect(histogram.percentile(0.5) == nil)
@@ -44,7 +44,7 @@ struct FiguresTests {
         #expect(histogram.percentile(0.25) == 0.5)
     }
 
-    @Test("Figures are read as they were packed")
+    @Test("Packing and unpacking statistics gives equal values")
     func packed() throws {
         var figures = Figures()
         #expect(figures.packed == [0x80])
@@ -58,18 +58,18 @@ struct FiguresTests {
         #expect(Figures(packed: figures.packed) == figures)
         #expect(Figures(packed: figures.packed.dropLast()) == nil)
         #expect(Figures(packed: Array("other".utf8)) == nil)
-        // Positions that do not exist.
+        // Positions outside of the array
         #expect(Figures(packed: [0x81, 0, 1]) == nil && Figures(packed: [0x81, 125, 1]) == nil)
         #expect(Figures(packed: []) == nil)
     }
 
-    @Test("Figures are read as a script writes them, where the first positions are all there")
+    @Test("Statistics can be unpacked from an array, the form that a script writes")
     func array() throws {
         let figures = try #require(Figures(packed: [0x93, 7, 0xcc, 200, 5]))
         #expect((figures.enqueued, figures.started, figures.finished, figures.failed) == (7, 200, 5, 0))
     }
 
-    @Test("Sums add every number")
+    @Test("Adding statistics adds every counter and histogram")
     func sums() {
         var one = Figures()
         (one.started, one.finished, one.retried) = (3, 1, 2)

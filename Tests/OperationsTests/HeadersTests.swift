@@ -18,12 +18,12 @@ struct HeadersTests {
 
     private func stored(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    @Test("Without any, the stored bytes are those of before")
+    @Test("An envelope without headers is stored without the field")
     func none() {
         #expect(stored(envelope([:]).encoded()) == plain + #","timeout":3000}"#)
     }
 
-    @Test("They are stored in the order of their names, and read as they were")
+    @Test("Headers are stored in order of their names and read back unchanged")
     func stored() throws {
         let headers = ["tenant": "Ä \"quoted\" \\", "a.b-c_1": "", "trace": "00-4bf92f-01"]
         let bytes = envelope(headers).encoded()
@@ -35,13 +35,13 @@ struct HeadersTests {
         #expect(try OperationEnvelope(bytes) == envelope(headers))
     }
 
-    @Test("What is no object of texts counts as none", arguments: ["[]", "null", #"{"a":1}"#, #""a""#])
+    @Test("A value that is no object of strings is ignored", arguments: ["[]", "null", #"{"a":1}"#, #""a""#])
     func foreign(json: String) throws {
         let read = try OperationEnvelope(Array(#"{"name":"mail","headers":\#(json),"tags":["vip"]}"#.utf8))
         #expect(read.headers.isEmpty && read.tags == ["vip"])
     }
 
-    @Test("The largest that are allowed")
+    @Test("Headers up to the limits are allowed")
     func largest() throws {
         try envelope(Dictionary(uniqueKeysWithValues: (0..<Defaults.headers).map { ("h\($0)", "") })).validate()
         try envelope([String(repeating: "n", count: 128): String(repeating: "v", count: 1024)]).validate()
@@ -53,7 +53,7 @@ struct HeadersTests {
     }
 
     @Test(
-        "What is not allowed is named, with what is",
+        "The error for a header that is not allowed names it and states the rule",
         arguments: [
             (["": "x"], #"header name "" is not allowed: use 1 to 128 letters, digits, '.', '_' or '-'"#),
             (["a b": "x"], #"header name "a b" is not allowed: use 1 to 128 letters, digits, '.', '_' or '-'"#),
@@ -81,7 +81,7 @@ struct HeadersTests {
         #expect(error?.code == .invalidOption && error?.message == message, "\(error?.message ?? "")")
     }
 
-    @Test("What shows an operation hides the password of a URL in a header")
+    @Test("A reading of an operation hides the password of a URL in a header")
     func hidden() {
         let bytes = envelope(["callback": "https://ann:secret@h.example/"]).encoded()
         let reading = EnvelopeReading(bytes, id: OperationID(), queue: "mail")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(60)))
 struct InMemoryBrokerTests {
-    @Test("The in-memory broker keeps the rule", arguments: BrokerConformance.all)
+    @Test("The in-memory broker passes the conformance check", arguments: BrokerConformance.all)
     func conformance(_ check: ConformanceCheck) async throws {
         let clock = ManualClock()
         let broker = InMemoryBroker(time: .manual(clock))

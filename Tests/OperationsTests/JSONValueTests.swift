@@ -1,7 +1,7 @@
 import Operations
 import Testing
 
-/// A small seeded generator (SplitMix64), so that a failing case can be run again.
+/// A small seeded generator (SplitMix64): a failing case can be repeated.
 private struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 
@@ -22,7 +22,7 @@ struct JSONValueTests {
         #expect(try JSONValue(parsing: text).serialized() == text)
     }
 
-    @Test("Integers are exact to 64 bits, and what does not fit is nil instead of rounded")
+    @Test("Integers are exact to 64 bits, and a number that does not fit is nil instead of rounded")
     func exactIntegers() throws {
         let value = try JSONValue(parsing: "[9223372036854775807,-9223372036854775808,18446744073709551615,1.0]")
         #expect(value[0]?.intValue == .max)
@@ -122,7 +122,7 @@ struct JSONValueTests {
         #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: bottomless) }
     }
 
-    @Test("A text over the byte limit is refused before it is read")
+    @Test("A text over the byte limit is refused before parsing")
     func tooLong() throws {
         #expect(try JSONValue(parsing: "12345", limits: JSONLimits(maximumBytes: 5)).intValue == 12345)
         let error = #expect(throws: JSONSyntaxError.self) {

@@ -13,7 +13,7 @@ struct PlainJSONTests {
         "\"a\":", "\"b\":", "\"c\":", ",\"a\":",
     ]
 
-    @Test("Whatever it takes, the parser takes and writes alike", arguments: 0..<8)
+    @Test("The parser accepts every text that PlainJSON accepts, and writes equal bytes", arguments: 0..<8)
     func agrees(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var taken = 0
@@ -36,7 +36,7 @@ struct PlainJSONTests {
     }
 
     @Test(
-        "Plain objects are taken",
+        "Plain objects are accepted",
         arguments: [
             "{}", #" { "a" : 1 } "#,
             #"{"name":"noop","args":{"n":[1,-2.5e3,true,null,"x"],"m":{"n":{}}},"tags":["a"]}"#,
@@ -48,7 +48,7 @@ struct PlainJSONTests {
     }
 
     @Test(
-        "Everything else is left to the parser",
+        "All other texts are left to the parser",
         arguments: [
             "", "[]", "1", "{", "{\"a\":1,}", "{\"a\":1}x", "{\"a\":1,\"a\":2}", "{\"b\":{\"a\":1,\"a\":2}}",
             "{\"a\":\"é\"}",

@@ -9,7 +9,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "hides what its paths name, and nothing else",
+        "A redaction hides only the values that its paths name",
         arguments: [
             (#"{"user":"a","password":"p"}"#, "args.password", #"{"user":"a","password":"***"}"#),
             (#"{"password":{"old":1,"new":[2]}}"#, "args.password", #"{"password":"***"}"#),
@@ -27,14 +27,14 @@ struct RedactionTests {
         #expect(try shown(json, paths) == expected)
     }
 
-    @Test("hides all of what it cannot read, and all if it is asked to")
+    @Test("A redaction hides data that it cannot parse, and everything if `hidesAll` is set")
     func all() throws {
         #expect(try shown("no json", "args.a") == #""***""#)
         #expect(try shown("no json", "result.a") == "no json")
         #expect(try shown(#"{"a":1}"#, "", hidesAll: true) == #""***""#)
     }
 
-    @Test("refuses paths that name nothing", arguments: ["password", "args..a", "args.", ".args", "error.message"])
+    @Test("A wrong path is refused", arguments: ["password", "args..a", "args.", ".args", "error.message"])
     func refused(paths: String) {
         #expect(throws: OperationsError.self) { try Redaction(parsing: paths, hidesAll: false) }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Attempts and pauses", .timeLimit(.minutes(60)))
 struct RetryPolicyTests {
-    @Test("double from the first pause to the longest, plus up to half as much by chance")
+    @Test("Pauses double from the first to the longest, plus up to half as much at random")
     func doubles() {
         let policy = RetryPolicy(base: .seconds(2), ceiling: .seconds(60))
         #expect(
@@ -14,7 +14,7 @@ struct RetryPolicyTests {
         #expect(policy.delay(afterAttempt: 999, chance: 0) == .seconds(60))
     }
 
-    @Test("stay within a hundred years, whatever an envelope says", arguments: [1, 2, 15, 999])
+    @Test("Pauses and the run timeout of an envelope are limited to 100 years", arguments: [1, 2, 15, 999])
     func huge(attempt: Int) throws {
         let json =
             #"{"name":"n","backoff":9223372036854775807,"backoffMax":9223372036854775807,"timeout":9223372036854775807}"#
@@ -25,7 +25,7 @@ struct RetryPolicyTests {
         #expect(envelope.runTimeout?.wholeMilliseconds == 100 * year)
     }
 
-    @Test("are written as far as the producer has said something, also if that is the default")
+    @Test("An envelope stores only the retry options that the producer set, even if one equals the default")
     func overrides() throws {
         let silent = OperationEnvelope(name: "n")
         #expect(String(decoding: silent.encoded(), as: UTF8.self) == #"{"name":"n","args":{}}"#)
@@ -38,12 +38,12 @@ struct RetryPolicyTests {
         #expect(RetryOverrides(type) == RetryOverrides(attempts: 2, base: .seconds(7)))
     }
 
-    @Test("of an envelope are kept between 1 and 999", arguments: [(0, 1), (5, 5), (1000, 999)])
+    @Test("The attempts of an envelope are clamped to 1 to 999", arguments: [(0, 1), (5, 5), (1000, 999)])
     func bounds(written: Int, read: Int) throws {
         #expect(try OperationEnvelope(Array(#"{"name":"n","attempts":\#(written)}"#.utf8)).retry.attempts == read)
     }
 
-    @Test("an error is cut to 4 KiB without half a character, and says so")
+    @Test("An error message is cut to 4 KiB between two characters and ends with a mark")
     func cutMessage() {
         let failure = OperationFailure(type: "t", message: String(repeating: "é", count: 5000), attempt: 1, delivery: 1)
         #expect(failure.message == String(repeating: "é", count: 2046) + "…")

@@ -3,10 +3,10 @@ import Testing
 
 @Suite("Cuts of text", .timeLimit(.minutes(60)))
 struct TextCutTests {
-    /// Two to four bytes a scalar, and characters of several scalars.
+    /// Scalars of two to four bytes, and characters of several scalars
     private static let text = "aé日本語🙂 👨‍👩‍👧‍👦🇯🇵e\u{301}か\u{3099} z"
 
-    @Test("end between two characters and with a mark, wherever the limit is")
+    @Test("A cut ends between two characters and with a mark, wherever the limit is")
     func everyOffset() {
         let bytes = Array(Self.text.utf8)
         for limit in 3..<bytes.count {
@@ -20,7 +20,7 @@ struct TextCutTests {
         for limit in bytes.count...bytes.count + 3 { #expect(Self.text.cut(toBytes: limit) == Self.text) }
     }
 
-    @Test("divide a character that is longer than 64 bytes between its scalars, and bytes that are no text anywhere")
+    @Test("A cut may divide a character over 64 bytes between its scalars, and bytes that are not UTF-8 anywhere")
     func noCharacters() {
         let tower = "x" + String(repeating: "\u{301}", count: 100)
         #expect(tower.cut(toBytes: 104).unicodeScalars.count == 51 + 1)
@@ -29,7 +29,7 @@ struct TextCutTests {
         #expect(noise.cutText(toBytes: 20) == noise)
     }
 
-    @Test("count characters where the limit is one of characters")
+    @Test("A limit in characters counts characters")
     func characters() {
         #expect("🇯🇵🇯🇵🇯🇵".cut(toCharacters: 3) == "🇯🇵🇯🇵🇯🇵")
         #expect("🇯🇵🇯🇵🇯🇵".cut(toCharacters: 2) == "🇯🇵…")

@@ -4,7 +4,7 @@ import Testing
 @Suite("Passwords in addresses", .timeLimit(.minutes(60)))
 struct URLPasswordsTests {
     @Test(
-        "are hidden wherever they stand in a text; nothing else is",
+        "A password in a URL is hidden anywhere in a text; other text stays",
         arguments: [
             ("http://user:pw@host/", "http://user:***@host/"),
             (
@@ -28,7 +28,7 @@ struct URLPasswordsTests {
         #expect(URLPasswords.masked(text) == shown)
     }
 
-    @Test("are hidden in stored arguments, however JSON writes them, and what has none stays byte by byte")
+    @Test("A password is hidden in stored arguments, however JSON escapes it; other JSON stays byte for byte")
     func arguments() throws {
         func shown(_ json: String) -> String {
             String(decoding: URLPasswords.masked(json: Array(json.utf8)), as: UTF8.self)
@@ -43,7 +43,7 @@ struct URLPasswordsTests {
         #expect(shown("no json http://u:p@h") == "no json http://u:***@h")
     }
 
-    @Test("are hidden in an operation that is shown and in quotes of errors, and stay in the operation")
+    @Test("A shown operation and quoted errors hide the password; the stored operation keeps it")
     func views() {
         let arguments = Array(#"{"url":"http://user:pw@h/"}"#.utf8)
         let stored = OperationEnvelope(name: "http", arguments: arguments).encoded()

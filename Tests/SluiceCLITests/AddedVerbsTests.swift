@@ -14,7 +14,7 @@ struct AddedVerbsTests {
         func perform(_ invocation: Invocation) async throws -> SluiceCLI.ExitStatus { .refused }
     }
 
-    @Test("A program has the commands that it adds, and lists them last; another one does not know them")
+    @Test("Added commands come last in the help, and other programs refuse them")
     func added() async {
         await RootCommand.$added.withValue([Hello.self]) {
             #expect(RootCommand.configuration.subcommands.last is Hello.Type)

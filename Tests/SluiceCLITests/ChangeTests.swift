@@ -6,7 +6,7 @@ import SluiceMonitor
 
 @Suite(.timeLimit(.minutes(60)))
 struct SequenceSetTests {
-    @Test("It holds the numbers that were put in, and no others")
+    @Test("A sequence set contains the inserted numbers and no others")
     func numbers() {
         var set = SequenceSet()
         let numbers: Set<Int64> = [0, 1, 63, 64, 127, 1 << 40]
@@ -29,7 +29,7 @@ struct TargetSummaryTests {
         TargetSummary(rows).error(participle: "cancelled", namespace: "shop", fix: "fix")
     }
 
-    @Test("Up to ten that were refused are listed, of more each kind is counted and some are named")
+    @Test("Up to ten refused targets are listed; more are counted by kind, with a few ids")
     func notes() {
         #expect(error(rows(3, .done, "cancelled")) == nil)
         let few = error(rows(10, .refused, "finished") + rows(1, .done, "cancelled"))
@@ -44,7 +44,7 @@ struct TargetSummaryTests {
         #expect(TargetSummary(many).text == "4,000 finished, 2 unknown, 5 cancelled")
     }
 
-    @Test("One target alone is reported with its status")
+    @Test("A single target is reported with its own status")
     func single() {
         #expect(error(rows(1, .refused, "finished")) == CLIError(.refused, "finished0 is finished", fix: "fix"))
         #expect(error(rows(1, .notFound, "unknown"))?.message.contains("no operation unknown0") == true)
@@ -54,7 +54,7 @@ struct TargetSummaryTests {
 @Suite(.timeLimit(.minutes(60)))
 struct CallsOfAChangeTests {
     @Test(
-        "Named operations are changed in their order, each once; where that does not count, with one call for each queue"
+        "Named operations are changed once each: in their order, or with one call per queue if the order does not count"
     )
     func order() {
         let ids = (0..<4).map { _ in OperationID() }

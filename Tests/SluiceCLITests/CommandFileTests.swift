@@ -16,7 +16,7 @@ struct CommandFileTests {
     }
 
     @Test(
-        "has words and quotes as a shell has them, and nothing else of a shell",
+        "Lines have the words and quotes of a shell, and none of its other features",
         arguments: [
             ("echo hello", ["echo", "hello"]), ("  a \t b  ", ["a", "b"]), ("a 'b c' d", ["a", "b c", "d"]),
             (#"a "b c" d"#, ["a", "b c", "d"]), (#"a b\ c"#, ["a", "b c"]), ("a''b", ["ab"]),
@@ -36,7 +36,7 @@ struct CommandFileTests {
     }
 
     @Test(
-        "names what is wrong and where it begins",
+        "An error names the mistake and the column where it begins",
         arguments: [
             ("a 'b", 3, "the quote ' is not closed"), (#"a b"c\""#, 4, "the quote \" is not closed"),
             (#"a b\"#, 4, "the line ends with a backslash, but a command is one line"),
@@ -46,7 +46,7 @@ struct CommandFileTests {
         #expect(throws: CommandWords.Mistake(column: column, message: message)) { try CommandWords.split(line) }
     }
 
-    @Test("becomes operations in its order, past empty lines and comments, with what is common to all")
+    @Test("Commands become operations in their order, without empty lines and comments, with the common arguments")
     func requests() throws {
         let text = "\u{FEFF}echo one\r\n\n# two\n  echo 'three  3'\nlast"
         let common = JSONObject([("cwd", .string("/srv")), ("env", .object(JSONObject([("A", .string("b"))])))])
@@ -62,7 +62,7 @@ struct CommandFileTests {
     }
 
     @Test(
-        "names file and line of what is wrong, and nothing of it is sent",
+        "A bad line is reported with file and line, and nothing is sent",
         arguments: [
             (Array("a 'b".utf8), "column 3: the quote ' is not closed"), ([0x61, 0, 0x62], "NUL"),
             ([0x61, 0xff], "UTF-8"),
@@ -82,14 +82,14 @@ struct CommandFileTests {
     }
 }
 
-@Suite("What surrounds a program", .timeLimit(.minutes(60)))
+@Suite("Folder, environment and input of a program", .timeLimit(.minutes(60)))
 struct ProgramFlagsTests {
     private func added(_ words: String..., to object: JSONObject = JSONObject()) throws -> String {
         let flags = try ProgramFlags.parse(words)
         return JSONValue.object(try flags.added(to: object, environment: ["HERE": "x=y"])).serialized()
     }
 
-    @Test("becomes arguments of exec: a folder as seen from here, variables with a value or by name, text of a file")
+    @Test("Options become arguments of exec: an absolute folder, and variables with a value or by name")
     func members() throws {
         let here = FileManager.default.currentDirectoryPath
         #expect(try added("--cwd", "/srv") == #"{"cwd":"/srv"}"#)
@@ -104,7 +104,7 @@ struct ProgramFlagsTests {
     }
 
     @Test(
-        "is refused with what to type instead",
+        "A wrong option is refused with a fix",
         arguments: [
             (["--env", "A B=c"], "not a variable name"), (["--env", "=c"], "not a variable name"),
             (["--env", "1A=c"], "not a variable name"), (["--env", "GONE"], "not set there"),
@@ -117,7 +117,7 @@ struct ProgramFlagsTests {
         #expect(error?.message.contains(message) == true && error?.fix != nil, "\(error?.message ?? "")")
     }
 
-    @Test("is refused where it is typed twice")
+    @Test("An option is refused if the arguments have the same member")
     func twice() throws {
         let flags = try ProgramFlags.parse(["--cwd", "/a"])
         #expect(throws: CLIError.self) { try flags.added(to: JSONObject([("cwd", .string("/b"))])) }

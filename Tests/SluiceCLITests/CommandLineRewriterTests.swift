@@ -7,7 +7,7 @@ import Testing
 struct CommandLineRewriterTests {
     private let rewriter = CommandLineRewriter(RootCommand.self)
 
-    @Test("Options before the verb go behind it, values included")
+    @Test("Options before the verb move after it, with their values")
     func movesOptions() throws {
         #expect(
             try rewriter.rewrite(["--redis", "redis://h", "-N", "shop", "list", "state:dead"]) == [
@@ -18,13 +18,13 @@ struct CommandLineRewriterTests {
         #expect(try rewriter.rewrite(["--output=json", "stats"]) == ["stats", "--output=json"])
     }
 
-    @Test("A verb's name as the value of an option is no verb")
+    @Test("The name of a verb as the value of an option is not a verb")
     func valueIsNoVerb() throws {
         #expect(try rewriter.rewrite(["-N", "list", "stats"]) == ["stats", "-N", "list"])
         #expect(try rewriter.rewrite(["enqueue", "cancel"]) == ["enqueue", "cancel"])
     }
 
-    @Test("Help and version stay where they stand")
+    @Test("Options for help and version stay in place")
     func helpStays() throws {
         #expect(try rewriter.rewrite(["--help"]) == ["--help"])
         #expect(try rewriter.rewrite(["queue", "--help"]) == ["queue", "--help"])
@@ -35,7 +35,7 @@ struct CommandLineRewriterTests {
     }
 
     @Test(
-        "An optional value behind = becomes an option of its own",
+        "An optional value after = becomes an option of its own",
         arguments: [
             (["cancel", "X", "--wait=10s"], ["cancel", "X", "--wait", "--wait-timeout=10s"]),
             (["worker", "--burst=all"], ["worker", "--burst", "--burst-mode=all"]),
@@ -47,7 +47,7 @@ struct CommandLineRewriterTests {
         #expect(try rewriter.rewrite(given) == wanted)
     }
 
-    @Test("A program behind -- is passed word by word, whatever its words look like")
+    @Test("A program after -- is passed word by word, whatever its words look like")
     func program() throws {
         #expect(
             try rewriter.rewrite(["enqueue", "--wait", "--", "sh", "-c", "", "--wait=1", "--"])
@@ -56,7 +56,7 @@ struct CommandLineRewriterTests {
         )
     }
 
-    @Test("A negated term of a query is no option")
+    @Test("A negated term of a query is not an option")
     func negation() throws {
         #expect(try rewriter.rewrite(["list", "-tag:x", "-q", "-N:x"]) == ["list", "!tag:x", "-q", "-N:x"])
         let verb = try RootCommand.parseAsRoot(rewriter.rewrite(["ls", "state:dead", "-tag:x", "--limit", "3"]))
@@ -72,7 +72,7 @@ struct CommandLineRewriterTests {
     }
 
     @Test(
-        "An unknown verb is refused, with what may have been meant",
+        "An unknown verb is refused, with a suggestion if a similar one exists",
         arguments: [
             (["enquue", "x"], "sluice enqueue --help", "did you mean \"enqueue\"?"),
             (["queue", "puase"], "sluice queue pause --help", "did you mean \"pause\"?"),

@@ -8,7 +8,7 @@ struct CompleterTests {
 
     private func texts(_ words: String...) -> [String] { completer.propose(words).candidates.map(\.text) }
 
-    @Test("Commands, and those below them, with what they do")
+    @Test("Commands and subcommands are completed with their descriptions")
     func commands() {
         #expect(texts("can") == ["cancel", "cancels"])
         #expect(texts("queue", "pa") == ["pause"])
@@ -16,7 +16,7 @@ struct CompleterTests {
         #expect(completer.propose(["can"]).candidates.first?.note.hasPrefix("Cancel operations") == true)
     }
 
-    @Test("Options and their values, also behind =")
+    @Test("Options and their values are completed, also after =")
     func options() {
         #expect(texts("cancel", "--dry") == ["--dry-run"])
         #expect(texts("-N", "shop", "list", "--sc") == ["--scan-limit"])
@@ -25,7 +25,7 @@ struct CompleterTests {
         #expect(texts("list", "-N", "") == [])
     }
 
-    @Test("Fields of a query and their values, also negated, in lists and in the last of several terms")
+    @Test("Fields of a query and their values are completed, also if negated, in lists, and in the last of many terms")
     func queries() {
         #expect(texts("list", "pri") == ["priority:"])
         #expect(texts("list", "-st") == ["-state:"])
@@ -33,7 +33,7 @@ struct CompleterTests {
         #expect(Set(texts("cancel", "-w", "tag:a state:re")) == ["tag:a state:retrying", "tag:a state:ready"])
     }
 
-    @Test("Values that only Redis knows")
+    @Test("Values that only Redis knows are requested for their arguments and options")
     func dynamic() {
         for (words, kind, before) in [
             (["cancel", ""], Completer.Dynamic.ids, ""), (["cancel", "--queue", "m"], .queues, ""),
@@ -57,12 +57,12 @@ struct CompleterTests {
         #expect(completer.propose(["enqueue", "noop", "--", ""]).takesFiles)
     }
 
-    /// Names, numbers, limits and words of other commands, of which Redis knows nothing.
+    /// Names, numbers, limits and words of other commands, which Redis does not know.
     private static let freeTexts: Set = [
         "name", "count", "limit", "id name k=v", "subcommands", "role", "roles", "words", "command",
     ]
 
-    @Test("Each argument of each command is completed, or a free text")
+    @Test("Each argument of each command is completed or is a free text")
     func arguments() { expectCompleted(CommandTree(RootCommand.self), []) }
 
     private func expectCompleted(_ command: CommandTree, _ path: [String]) {

@@ -26,7 +26,7 @@ struct EndProgressTests {
         EndProgress(ended: ended, total: total, open: open, rate: rate).line(style)
     }
 
-    @Test("The line counts all that are waited for, though only the first that are open are read")
+    @Test("The line counts all awaited operations, although only the first open ones are read")
     func counts() {
         let many = line(50, of: 200, Array(repeating: detail(.executing), count: 50))
         #expect(many == "►  25% ██░░░░░░░░ 50/200")
@@ -34,7 +34,7 @@ struct EndProgressTests {
         #expect(line(200, of: 200, []) == "► 100% ██████████ 200/200")
     }
 
-    @Test("States are counted if all that are open were read; progress counts as part of an operation")
+    @Test("States are counted if all open operations were read, and progress counts as part of an operation")
     func states() {
         let open = [detail(.executing, progress: (0.5, "pass 2")), detail(.ready), detail(.ready), detail(.finished)]
         #expect(
@@ -43,7 +43,7 @@ struct EndProgressTests {
         #expect(line(0, of: 0, []) == "►   0% ░░░░░░░░░░ 0/0")
     }
 
-    @Test("What has ended of a group counts as a part of it, and members are counted")
+    @Test("Ended members of a group count as part of an operation, and members are counted")
     func groups() {
         var group = detail(.blocked)
         group.record.envelope = OperationEnvelope(name: "sluice.group", arguments: Array(#"{"name":"nightly"}"#.utf8))
@@ -53,7 +53,7 @@ struct EndProgressTests {
         #expect(line(0, of: 1, [group]) == "►  30% ███░░░░░░░ 0/1 · 1 blocked · 3/10 members")
     }
 
-    @Test("The rate is that of the last half minute, and with it the time that is left")
+    @Test("The rate covers the last half minute and determines the remaining time")
     func rates() {
         var rate = EndRate()
         #expect(rate.perSecond == nil && rate.time(for: 10) == nil)

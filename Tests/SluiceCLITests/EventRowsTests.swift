@@ -13,7 +13,7 @@ struct EventRowsTests {
         EventBatch(queue: queue, from: 1, to: 3, counts: [.ready: 3], transitions: [(id, .ready)])
     }
 
-    @Test("A table has a row for each transition, and says how many have no name")
+    @Test("A table has a row for each transition, and counts the transitions without an id")
     func table() {
         let rows = EventRows(format: .table, width: nil)
         #expect(
@@ -25,7 +25,7 @@ struct EventRowsTests {
         )
     }
 
-    @Test("A change is a row of its own: who, what, how many and why; text from outside cannot reach the terminal raw")
+    @Test("A change has a row with operator, verb, count and reason, without control characters")
     func change() {
         var batch = batch("mail")
         batch.transitions = []
@@ -41,7 +41,7 @@ struct EventRowsTests {
     }
 
     @Test(
-        "Blanks stand behind each cell, also behind the longest word and a name that is wider than its column",
+        "Two blanks follow each cell, also the longest word and a name that is wider than its column",
         arguments: QueueChange.Verb.allCases
     )
     func blanks(_ verb: QueueChange.Verb) {
@@ -53,14 +53,14 @@ struct EventRowsTests {
         #expect(rows[0].contains("  mail  "), "\(rows)")
     }
 
-    @Test("On a terminal a line has its width; whole it has every character")
+    @Test("A line is cut to the width of a terminal, and complete without a width")
     func width() {
         let queue = String(repeating: "q", count: 128)
         #expect(EventRows(format: .table, width: 80).lines(batch(queue), at: 0).allSatisfy { $0.displayWidth == 80 })
         #expect(EventRows(format: .wide, width: nil).lines(batch(queue), at: 0)[0].hasSuffix(queue))
     }
 
-    @Test("The other formats are what they say")
+    @Test("Ids, CSV and JSON lines have the documented forms")
     func others() {
         #expect(EventRows(format: .id, width: nil).lines(batch("mail"), at: 0) == [id.description])
         #expect(

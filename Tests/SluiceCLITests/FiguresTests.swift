@@ -3,11 +3,11 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite("Figures", .timeLimit(.minutes(60)))
+@Suite("Statistics over time", .timeLimit(.minutes(60)))
 struct FiguresTests {
     private static let hour = Duration.seconds(3600)
 
-    @Test("of a time are read from the smallest unit that is kept for so long, from a whole one on")
+    @Test("Statistics come from the smallest unit that is kept long enough, beginning with a whole unit")
     func spans() throws {
         #expect(try FiguresSpan(since: .seconds(90), from: .minute).query == FiguresQuery(.minute, count: 3))
         #expect(try FiguresSpan(since: Self.hour * 24, from: .minute).query == FiguresQuery(.minute, count: 1440))
@@ -21,7 +21,7 @@ struct FiguresTests {
     }
 
     @Test(
-        "of an earlier time are as long, do not overlap, and are still kept",
+        "An earlier span is as long, does not overlap, and is still kept",
         arguments: [
             (1, 24, FiguresQuery.Unit.hour, 2, 24), (24, 24, .hour, 24, 24), (1, 1, .hour, 1, 1),
             (20, 28, .hour, 20, 28),
@@ -35,7 +35,7 @@ struct FiguresTests {
         #expect(count <= skip && count + skip <= unit.kept)
     }
 
-    @Test("cannot be compared with an overlapping time, or one that is not kept")
+    @Test("A comparison with an overlapping span, or with one that is not kept, is refused")
     func refusedComparisons() {
         #expect(throws: CLIError.self) { try FiguresSpan(since: Self.hour * 2, comparedWith: Self.hour) }
         #expect(throws: CLIError.self) { try FiguresSpan(since: Self.hour * 600, comparedWith: Self.hour * 600) }
@@ -53,7 +53,7 @@ struct FiguresTests {
         )
     }
 
-    @Test("compared, name first what got slower; with few runs a name comes later")
+    @Test("A comparison lists the names that became slower first, and names with few runs later")
     func slower() {
         let now = reply(["same": (10, 50), "slower": (10, 90), "faster": (10, 10), "few": (2, 900), "new": (9, 9)])
         let before = reply(["same": (10, 50), "slower": (10, 60), "faster": (10, 40), "few": (10, 1), "gone": (9, 9)])
@@ -66,7 +66,7 @@ struct FiguresTests {
         #expect(rows.map { $0.change.map(FiguresText.change) } == ["+50%", "0%", "-75%", "+89900%", nil])
     }
 
-    @Test("of all queues are added by name, and what has no name of its own is shown as such")
+    @Test("Statistics of all queues are added up by name, and further names share one row")
     func merged() {
         let replies = [("a", reply(["x": (2, 5), nil: (1, 5)])), ("b", reply(["x": (3, 5), nil: (1, 5)]))]
         let rows = NameFigures.sorted(NameFigures.merge(replies, before: nil), by: .count)
@@ -75,7 +75,7 @@ struct FiguresTests {
         #expect(rows[0].queues == ["a", "b"] && rows[0].before == nil)
     }
 
-    @Test("are short: percentages to a tenth below 10, times below a millisecond as such")
+    @Test("Percentages have a decimal below 10, and times below a millisecond are shown as <1ms")
     func texts() {
         let percentages = [0, 0.0001, 0.034, 0.099, 0.123, 1].map(FiguresText.percent)
         #expect(percentages == ["0%", "0.1%", "3.4%", "9.9%", "12%", "100%"])

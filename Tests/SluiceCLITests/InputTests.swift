@@ -23,7 +23,7 @@ struct KeyValueArgumentsTests {
     }
 
     @Test(
-        "What cannot be understood is a usage error that names the word",
+        "A word that cannot be parsed is a usage error that names the word",
         arguments: [
             "seconds", "=x", ":=1", "a:={", "a:=", "a=@missing",
         ]
@@ -34,7 +34,7 @@ struct KeyValueArgumentsTests {
         #expect(error?.message.contains(word.hasSuffix("@missing") ? "missing" : word) == true)
     }
 
-    @Test("An argument given twice is refused, so that none is lost")
+    @Test("An argument that is given twice is refused, so none is lost")
     func twice() {
         #expect(throws: CLIError.self) { try object("a=1", "a:=2") }
     }
@@ -44,7 +44,7 @@ struct KeyValueArgumentsTests {
 struct IDReferenceTests {
     private let id = OperationID("01J9ZM2QAAAAAAAAAAAA7QK2MX")!
 
-    @Test("Full ids, marked ends of ids and both behind a queue are understood; everything else is text")
+    @Test("Full ids and marked ends of ids are recognized, also after a queue; any other text stays a text")
     func forms() throws {
         #expect(try IDReference(parsing: "01J9ZM2QAAAAAAAAAAAA7QK2MX") == IDReference(.full(id)))
         #expect(try IDReference(parsing: "01j9zm2qaaaaaaaaaaaa7qk2mx") == IDReference(.full(id)))
@@ -60,7 +60,7 @@ struct IDReferenceTests {
     }
 
     @Test(
-        "A text is first an --id, then the end of an id, then either of these behind a queue",
+        "A text means an --id first, then the end of an id, then either of these after a queue",
         arguments: [
             ("import-2026", [IDReference(.full(OperationID(key: "import-2026")))]),
             ("QK2MX", [IDReference(.full(OperationID(key: "QK2MX")))]),
@@ -80,7 +80,7 @@ struct IDReferenceTests {
         #expect(try IDReference(parsing: text).meanings == meanings)
     }
 
-    @Test("With a queue that was said, a text behind another queue is an --id only")
+    @Test("With a given queue, a text with another queue is only an --id")
     func queues() {
         let whole = IDReference(queue: "mail", .full(OperationID(key: "video/7QK2MX")))
         #expect(IDReference(queue: "mail", .text("video/7QK2MX")).meanings == [whole])

@@ -2,10 +2,10 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite("Faults of servers", .timeLimit(.minutes(60)))
+@Suite("Vulnerabilities of servers", .timeLimit(.minutes(60)))
 struct KnownFaultTests {
     @Test(
-        "doctor names the vulnerabilities of a version, and none if they are fixed",
+        "doctor names the vulnerabilities of a version unless they are fixed",
         arguments: [
             ("6.2.19", ["CVE-2025-49844"]), ("6.2.20", []), ("7.0.15", ["CVE-2025-49844"]),
             ("7.2.13", ["CVE-2026-23479"]), ("7.2.14", []), ("7.4.5", ["CVE-2025-49844", "CVE-2026-23479"]),

@@ -6,13 +6,15 @@ import Testing
 struct ManPageTests {
     private let pages = ManPage.all(of: RootCommand.self)
 
-    /// - Parameter command: its words after the program's name.
+    /// The page of a command.
+    ///
+    /// - Parameter command: the words after the program's name.
     private func page(_ command: String...) throws -> String {
         let name = ([Program.name] + command).joined(separator: "-")
         return try #require(pages.first { $0.name == name }).text
     }
 
-    @Test("There is a page for the program, each command and each command below one")
+    @Test("The program, each command and each subcommand have a page")
     func all() throws {
         let names = Set(pages.map(\.name))
         let some = ["", "-cancel", "-queue", "-queue-pause", "-man"].map { Program.name + $0 }
@@ -36,7 +38,7 @@ struct ManPageTests {
         #expect(without == ["\(Program.name)-help"])
     }
 
-    @Test("No text of the help is taken for a request or an escape")
+    @Test("Roff takes no text of the help for a request or an escape")
     func escapes() {
         let requests: Set = [".TH", ".SH", ".nf", ".fi", ".TP", ".PP", ".br"]
         for page in pages {

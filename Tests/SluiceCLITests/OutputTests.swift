@@ -8,7 +8,7 @@ import SluiceMonitor
 
 @Suite(.timeLimit(.minutes(60)))
 struct ErrorOutputTests {
-    @Test("An error says what happened, what was tried, and last what to do, without control characters")
+    @Test("An error shows the event, then the notes, and the fix last, without control characters")
     func lines() {
         let error = CLIError(.refused, "queue \"a\u{1B}[31m\"", notes: ["tried\nthis"], fix: "sluice queue ls")
         #expect(error.lines == [#"error: queue "a\x1b[31m""#, #"  tried\nthis"#, "  try:  sluice queue ls"])
@@ -23,7 +23,7 @@ struct ErrorOutputTests {
         #expect(!json.serialized().contains("\n"))
     }
 
-    @Test("Several targets: the only status there is, 6 if some were done, else the first problem")
+    @Test("Several targets have their common status, 6 if only some were done, or else the first problem")
     func statuses() {
         #expect(ExitStatus.of([.done, .done]) == .done)
         #expect(ExitStatus.of([.refused, .done]) == .partly)
@@ -31,7 +31,7 @@ struct ErrorOutputTests {
         #expect(ExitStatus.of([]) == .done)
     }
 
-    @Test("What was waited for: dead before cancelled before finished, and what still runs is a time-out")
+    @Test("A wait's status is dead before cancelled before done; a running operation is a timeout")
     func ends() {
         #expect(ExitStatus.ofEnds([.finished, .finished]) == .done)
         #expect(ExitStatus.ofEnds([.cancelled, .dead, .finished]) == .dead)
@@ -39,7 +39,7 @@ struct ErrorOutputTests {
         #expect(ExitStatus.ofEnds([.finished, .executing]) == .timedOut)
     }
 
-    @Test("The numbers of the table are those of the documentation")
+    @Test("The exit codes are the documented ones")
     func numbers() {
         #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 64, 69, 70, 74, 75, 76, 77, 78, 130, 143])
     }
@@ -66,7 +66,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "A flag counts before SLUICE_REDIS_URL, that before REDIS_URL, and without any the server is the embedded one"
+        "A flag overrides SLUICE_REDIS_URL, which overrides REDIS_URL; without any of them the server is embedded"
     )
     func precedence() throws {
         let both = ["SLUICE_REDIS_URL": "redis://one", "REDIS_URL": "redis://two"]
@@ -77,7 +77,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "Wrong values are refused with where they come from",
+        "Wrong values are refused with their origin",
         arguments: [
             ("SLUICE_NAMESPACE", "a b"), ("SLUICE_CONNECT_TIMEOUT", "soon"), ("SLUICE_OUTPUT", "xml"),
             ("SLUICE_READ_ONLY", "maybe"), ("SLUICE_REDIS_URL", "http://h"),
@@ -131,7 +131,7 @@ struct OperationJSONTests {
         return detail
     }
 
-    @Test("An operation's object has every promised member, ids as strings, times as RFC 3339, numbers exact")
+    @Test("An operation's JSON has every promised member, string ids, RFC 3339 times and exact numbers")
     func members() throws {
         let json = OperationJSON.object(try detail(), PayloadView())
         let promised = [
@@ -149,14 +149,14 @@ struct OperationJSONTests {
         #expect(json["cancel"]?["acknowledgedAt"]?.isNull == true)
     }
 
-    @Test("Stored bytes that are no JSON become a string, and a failure that cannot be read says so")
+    @Test("Stored bytes that are not JSON become a string, and an unreadable failure is marked as such")
     func unreadable() {
         #expect(OperationJSON.json(Array("{oops".utf8)) == .string("{oops"))
         #expect(FailedAttempt(at: 0, error: Array("boom".utf8)).failure.type == "unreadable")
     }
 
     @Test(
-        "Comma-separated values are quoted, and formulas are defused",
+        "Comma-separated values are quoted, and formulas are escaped",
         arguments: [
             ("a,b", "\"a,b\""), ("say \"x\"", "\"say \"\"x\"\"\""), ("=1+1", "'=1+1"), ("-2", "'-2"),
             ("plain", "plain"),
@@ -166,7 +166,7 @@ struct OperationJSONTests {
         #expect(CSV.cell(text) == cell)
     }
 
-    @Test("The place in a list survives its text form")
+    @Test("The text of a cursor restores the position in a list")
     func cursor() throws {
         let position = ListWalk.Position(state: .dead, queue: "mail", cursor: "17 01KDZ9GN4R0000000000000008")
         #expect(try ListWalk.Position(text: position.text) == position)
@@ -174,7 +174,7 @@ struct OperationJSONTests {
     }
 
     @Test(
-        "A place in a list that comes from elsewhere is refused",
+        "A forged cursor is refused",
         arguments: [
             #""cursor":"2 99999999999999999999","queue":"mail""#, #""cursor":"2 '7'","queue":"mail""#,
             #""cursor":"","queue":"mail""#, #""cursor":"2 7","queue":"a}b""#, #""cursor":7,"queue":"mail""#,

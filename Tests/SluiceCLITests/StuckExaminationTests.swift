@@ -7,7 +7,7 @@ import Testing
 struct StuckExaminationTests {
     private static let now: Int64 = 1_800_000_000_000
 
-    /// A worker that says that it runs `busy`, beside a heartbeat of now.
+    /// A worker whose latest heartbeat, sent now, reports `busy` running operations.
     private func worker(busy: Int, stuck: Int = 0) -> WorkerRow {
         let info = WorkerInfo(
             host: "h1",
@@ -30,7 +30,7 @@ struct StuckExaminationTests {
         )
     }
 
-    /// Operations that the worker, and another one, have begun so many milliseconds ago.
+    /// Operations that the worker started this many milliseconds ago, and one of another worker.
     private func snapshot(_ ages: [Int64]) -> QueueSnapshot {
         var snapshot = QueueSnapshot(queue: "mail", time: Self.now)
         snapshot.executing = (ages.map { ("W1", $0) } + [("W2", 90_000)]).map { worker, age in
@@ -48,7 +48,7 @@ struct StuckExaminationTests {
     }
 
     @Test(
-        "A worker that says with its heartbeat that it runs fewer than it holds is an error; what is new does not count"
+        "A worker that holds more operations than its heartbeat reports is an error; new operations do not count"
     )
     func forgotten() throws {
         func finding(_ worker: WorkerRow, _ ages: [Int64]) -> Diagnosis? {

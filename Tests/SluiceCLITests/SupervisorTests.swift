@@ -4,9 +4,9 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite("What a supervisor decides", .timeLimit(.minutes(60)))
+@Suite("Decisions of a supervisor", .timeLimit(.minutes(60)))
 struct SupervisorTests {
-    @Test("A process that dies young is restarted ever later, at once after a longer life")
+    @Test("A process that dies early is restarted after growing pauses, and at once after a longer life")
     func pauses() {
         var plan = RestartPlan(burst: .none)
         func step(_ lifetime: Duration) -> RestartPlan.Step {
@@ -20,7 +20,7 @@ struct SupervisorTests {
         #expect(step(.seconds(1)) == .restart(after: .milliseconds(100)))
     }
 
-    @Test("Recycled ones are restarted, those of a burst that is over are not, and none while it stops")
+    @Test("Ended processes are restarted, except at the end of a burst or while the supervisor stops")
     func ends() {
         func step(
             _ code: Int32,
@@ -37,7 +37,7 @@ struct SupervisorTests {
         for code in [0, 70, 143] as [Int32] { #expect(step(code, isStopping: true) == .done) }
     }
 
-    @Test("What can never work ends all of it, unless it has worked before")
+    @Test("A status that no restart can fix ends all processes, unless the process ran before")
     func hopeless() {
         for status in [ExitStatus.usage, .denied, .badConfiguration] {
             var plan = RestartPlan(burst: .none)
@@ -49,7 +49,7 @@ struct SupervisorTests {
         }
     }
 
-    @Test("Children get the same arguments, but for what is the supervisor's")
+    @Test("Children get the supervisor's arguments without those for the supervisor itself")
     func arguments() {
         let given = [
             "-N", "shop", "worker", "--processes", "4", "-c", "2", "--health=8080", "--name", "w", "--health", "9",
@@ -65,7 +65,7 @@ struct SupervisorTests {
         )
     }
 
-    @Test("The health of all is that of those that have said something lately")
+    @Test("The supervisor is ready if a process has recently reported that it is ready")
     func health() {
         let text = HealthReport(WorkerHealth(isReady: true, reason: "claiming operations"))
         let fresh = HealthBoard.read(text.json, now: text.time + 10_000)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SluiceCLI
 
-@Suite("Times and durations at every way in", .timeLimit(.minutes(60)))
+@Suite("Times and durations from every input", .timeLimit(.minutes(60)))
 struct TimeInputTests {
     private static let endless = Duration.seconds(Int64.max)
     private static let far = "9999-12-31T23:59:59Z"
@@ -17,8 +17,8 @@ struct TimeInputTests {
         .expires(after: endless + endless), .expires(after: .zero), .runTimeout(endless), .runTimeout(.zero),
     ]
 
-    /// By number: a date that is no number cannot be described.
-    @Test("A producer's durations and dates are refused by an error, not by a trap", arguments: wrongOptions.indices)
+    /// Indices as arguments, because a date of NaN cannot be described.
+    @Test("A producer's wrong durations and dates throw an error and do not trap", arguments: wrongOptions.indices)
     func options(index: Int) {
         let error = #expect(throws: OperationsError.self) {
             try Self.wrongOptions[index].operation(name: "n", arguments: [0x31], serverTime: nil)
@@ -26,7 +26,7 @@ struct TimeInputTests {
         #expect(error?.code == .invalidOption)
     }
 
-    @Test("A type's retry policy without bounds is refused by an error")
+    @Test("A retry policy without bounds throws an error")
     func retryPolicy() {
         let policy = RetryPolicy(base: Self.endless, ceiling: Self.endless)
         let error = #expect(throws: OperationsError.self) {
@@ -35,7 +35,7 @@ struct TimeInputTests {
         #expect(error?.code == .invalidOption)
     }
 
-    @Test("A client's durations without bounds throw or are limited")
+    @Test("A client's unbounded durations throw an error or are limited")
     func client() async throws {
         let broker = InMemoryBroker()
         let buffering = EnqueueBuffering(patience: Self.endless, closeTimeout: Self.endless)
@@ -55,7 +55,7 @@ struct TimeInputTests {
         }
     }
 
-    @Test("A start that is too far away is refused alike from the command line and from a line of a batch")
+    @Test("A start that is too far away is refused with the same message on the command line and in a batch")
     func farStart() throws {
         let single = #expect(throws: CLIError.self) { try EnqueueFlags.parse(["--at", Self.far]).settings.check() }
         #expect(single?.status == .usage)
@@ -76,7 +76,7 @@ struct TimeInputTests {
     }
 
     @Test(
-        "Settings and flags keep to the same limits",
+        "Options beyond the limits of times are usage errors",
         arguments: [
             ["stats", "--connect-timeout", "0s"], ["queue", "pause", "q", "--for", "0s"],
             ["enqueue", "n", "--in", "36501d"], ["enqueue", "n", "--expires", "0s"],
@@ -92,7 +92,7 @@ struct TimeInputTests {
         #expect(status == .usage)
     }
 
-    @Test("The environment's connect timeout keeps to the limits, too")
+    @Test("The connect timeout of the environment has the same limits")
     func environment() async {
         let status = await SluiceMain.run(["stats"], environment: ["SLUICE_CONNECT_TIMEOUT": "0s"]) { _ in
             Issue.record("it connected")

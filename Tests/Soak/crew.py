@@ -1,4 +1,4 @@
-"""The workers of a world, each started again when it has ended, and what strikes them."""
+"""The workers of a world, each restarted when it has ended, and the faults that hit them."""
 import contextlib
 import os
 import signal
@@ -6,7 +6,8 @@ import subprocess
 import threading
 import time
 
-# Exit codes that say nothing wrong: drained, Redis is away at its start, stuck, stopped, a wrong setting of Redis; and our own signals.
+# Exit codes that are no findings: drained, no Redis at the start, stuck, stopped, a wrong setting of Redis, and our own
+# signals
 EXPECTED = (0, 69, 75, 76, 78, 143, -signal.SIGKILL, -signal.SIGTERM)
 
 
@@ -32,7 +33,7 @@ class Crew:
                 self.processes[index] = self.place.start_worker(self.specs[index])
 
     def strike(self, fault):
-        """Returns when the fault is over."""
+        """Injects a fault, and returns when it is over."""
         place, process = self.place, self.processes[fault.worker]
         match fault.kind:
             case "kill":
@@ -55,7 +56,7 @@ class Crew:
                 raise ValueError(other)
 
     def _one_of(self, process, number):
-        """The process, or one of those that it has started to work in its place (`--processes`)."""
+        """Returns the process, or one of the processes that it has started to work in its place (`--processes`)."""
         if "--processes" not in process.args or number % 2:
             return process.pid
         found = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()

@@ -1,16 +1,16 @@
-"""The features of which worlds are made; each is a function that adds itself to a world.
+"""The features of which worlds are made. Each is a function that adds itself to a world.
 
-`OF_LINES` change operations before they are enqueued, `OF_WORLDS` add settings, commands and faults.
+`OF_LINES` change operations before the enqueue. `OF_WORLDS` add settings, commands and faults.
 """
 from world import STORM, STORMS, Command, Fault, moment
 
 OF_LINES, OF_WORLDS = {}, {}
-# Exit codes of changes: unknown, not in time, not possible in this state, some of several.
+# Exit codes of refused changes: unknown, timed out, not possible in this state, some of several
 REFUSALS = (3, 4, 5, 6)
 
 
 def of_lines(share):
-    """A feature of a share of the operations."""
+    """Registers a feature for a share of the operations."""
     def register(function):
         OF_LINES[function.__name__.replace("_", "-")] = (share, function)
         return function
@@ -77,7 +77,7 @@ def unique_keys(world, line, chance):
 
 
 def may_be_needed(line):
-    """Another operation may be there in its place, or no record of it once it has ended."""
+    """Returns whether others may depend on an operation: no other one replaces it, and it leaves a record."""
     return "unique" not in line and line.get("track", True)
 
 
@@ -109,7 +109,7 @@ def names(world, line, chance):
 
 @of_lines(0.1)
 def children(world, line, chance):
-    """The program enqueues another operation, with an id that makes it one, however often the program runs."""
+    """The program enqueues another operation, with an id: repeated runs of the program enqueue only one."""
     if line["name"] == "exec":
         queue = chance.choice(world.queues)
         line["body"] = f"$SLUICE enqueue noop -q {queue} --id child-of-{line['text']} --quiet; {line['body']}"
@@ -201,7 +201,7 @@ def nested_groups(world, chance):
 
 @of_worlds
 def growing_groups(world, chance):
-    """Operations that exist are added, and the group is abandoned: a worker closes it."""
+    """Existing operations are added, and the group is abandoned: a worker closes or cancels it."""
     open_group(world, "growing", chance.choice(world.queues), "--lease", "6s", "--if-abandoned", chance.choice(["close", "cancel"]))
     for storm in range(STORMS):
         at, order = moment(storm, chance, 2)
@@ -221,7 +221,7 @@ def add(world, storm, at, *words):
 
 
 def on_some(world, chance, count, *words, first=1.0, behind=()):
-    """The same command for operations that were enqueued a moment before, in each storm."""
+    """Adds one command for recently enqueued operations, in each storm."""
     for storm in range(STORMS):
         for _ in range(count):
             at, order = moment(storm, chance, first)
@@ -297,7 +297,7 @@ def tree_reruns(world, chance):
 
 @of_worlds
 def group_changes(world, chance):
-    """Of the groups that other features open; a group that is dead runs again, or goes."""
+    """Changes groups that other features open: a dead group runs again or is removed."""
     for group, queue in world.groups.items():
         for storm in range(STORMS):
             verb = chance.choice([["group", "cancel"], ["retry"], ["retry", "--tree", "-y"], ["rm"]])
@@ -317,7 +317,7 @@ def needs_changes(world, chance):
             at, order = moment(storm, chance, 2)
             first, second = sorted(chance.sample(world.lines_before(order)[-20:], 2), key=lambda line: line["at"])
             if may_be_needed(first):
-                # 64: the first may wait for the second, over a group.
+                # 64: the first operation may already wait for the second one, through a group.
                 world.add(storm, Command(at, ["depend", place(second), "--after", place(first)], allowed=(*REFUSALS, 64)))
                 if chance.random() < 0.5:
                     add(world, storm, at + 2, "depend", place(second), "--not-after", place(first))

@@ -1,4 +1,4 @@
-"""Compares what ran, as the ledger has it, with what was asked for and with the records."""
+"""Compares the real runs in the ledger with the requests and with the records."""
 import json
 
 from ledger import findings as of_ledger
@@ -30,7 +30,8 @@ class Judge:
         return found
 
     def nothing_is_lost(self):
-        # Only what is removed has no record, what is not tracked, once it has finished, and the callback of a death that has not come.
+        # Only these have no record: removed operations, finished untracked ones, and callbacks of a death that never
+        # came.
         may_go = any(self.world.has(feature) for feature in ("removals", "group-changes", "queue-cancels"))
         for id, line in self.lines.items():
             record = self.records.get(id)
@@ -40,7 +41,7 @@ class Judge:
     def runs_are_explained(self):
         tracked = {id: record for id, record in self.records.items() if record["state"] in ENDED}
         known = [id for id in self.starts if id in tracked]
-        # An operation that a person runs again begins at the first attempt: its earlier runs are not in its record.
+        # An operation that is retried by hand begins at the first attempt, so earlier runs are not in its record.
         again = any(self.world.has(feature) for feature in ("reruns", "tree-reruns", "group-changes"))
         found = of_ledger(self.place.ledger, [*self.starts], tracked, may_return=True)
         return [text for text in found if not text.startswith("lost") and not (again and text.startswith("unexplained"))] if known else []
@@ -54,7 +55,7 @@ class Judge:
                 yield from self.rate(queue, here, limits["rate"], limits["burst"])
 
     def rate(self, what, ids, rate, burst):
-        """Never more start in a time than rate and burst allow, and what slots hold that were stopped."""
+        """Yields a finding if more started in a time than rate and burst allow, plus the slots of stopped workers."""
         rate, slots = int(rate.split("/")[0]), sum(worker.slots for worker in self.world.workers) * 2
         times = sorted(line.time for id in ids for line in self.starts[id])
         most = max((number + 1 - rate * (time - times[first]) for first in range(len(times)) for number, time in enumerate(times[first:])), default=0)
@@ -76,7 +77,10 @@ class Judge:
                     overlaps(self.place, ids, 1)
 
     def needs(self):
-        """Each operation has begun behind the ends of its needs, unless a person let it go or ran something again."""
+        """Yields operations that began before their dependencies ended.
+
+        Checks nothing if an operator may have released an operation or run one again.
+        """
         if any(self.world.has(feature) for feature in ("holds", "needs-changes", "reruns", "tree-reruns", "group-changes", "removals")):
             return
         for id, line in self.lines.items():
@@ -105,7 +109,7 @@ class Judge:
         return self.place.refused_permissions()
 
     def nothing_is_left(self):
-        """No queue counts anything that has not ended, no unique key is taken."""
+        """Yields the queues that still count operations that have not ended."""
         for queue in self.world.queues:
             if left := self.play.live_counts(queue):
                 yield f"left: {queue} counts {left}"

@@ -4,14 +4,14 @@ import random
 from features import ALL, OF_LINES, OF_WORLDS
 from world import CALM, STORM, STORMS, Command, Worker, World
 
-# Of 100 seeds each pair of features is to be in at least 20. This share makes it about 42.
+# Each pair of features must be in at least 20 of 100 seeds. With this share a pair is in about 42.
 SHARE = 0.65
 OPERATIONS = 240
 BATCH = 8
 
 
 def chosen(seed):
-    """The features of a seed."""
+    """Returns the features of a seed."""
     chance = random.Random(f"features {seed}")
     return [feature for feature in ALL if chance.random() < SHARE]
 
@@ -28,7 +28,7 @@ def make(seed, features=None, operations=OPERATIONS):
             words = [f"{name}={value}" for name, value in limits.items()]
             world.setup.insert(0, Command(0, ["queue", "limit", queue, *words, "--quiet"]))
     for line in world.lines:
-        # Such operations are always tracked.
+        # Operations with one of these fields are always tracked.
         if {"in", "key", "unique", "after", "group"} & line.keys():
             line.pop("track", None)
     for storm in range(STORMS):
@@ -37,7 +37,7 @@ def make(seed, features=None, operations=OPERATIONS):
 
 
 def _workers(world):
-    """Each queue is served by three workers at least, and each name of a handler is known by two."""
+    """Makes the workers: at least three for each queue, and two for each name of a handler."""
     chance = world.chance("workers")
     for number in range(4):
         some = world.queues if number < 3 else chance.sample(world.queues, chance.randint(1, len(world.queues)))
@@ -49,7 +49,7 @@ def _operations(world):
     for number in range(world.operations):
         chance = world.chance("operation", number)
         storm = number * STORMS // world.operations
-        # A quarter of what belongs to a storm is enqueued in the calm behind it.
+        # A quarter of a storm's operations are enqueued in the calm after it (see _batches).
         line = {
             "at": number * STORM * STORMS / world.operations, "storm": storm, "text": f"o{number}", "id": f"o{number}", "name": "exec", "args": {},
             "body": f"sleep {chance.uniform(0.02, 0.3):.2f}", "queue": chance.choice(world.queues), "tags": [f"t{chance.randrange(6)}"],

@@ -1,4 +1,7 @@
-"""Takes `explain` at its word while nothing is broken: what may start has started two heartbeats later, and every reason is true."""
+"""Checks `explain` while nothing is broken.
+
+An operation that may start must start within two heartbeats, and every reason must be true.
+"""
 import concurrent.futures
 import json
 import time
@@ -6,9 +9,10 @@ import time
 from cluster import LEASE
 
 BEAT = LEASE / 3
-# The longest body that a world has, in seconds.
+# The longest body of a world, in seconds
 BODY = 0.6
-# With one of these an operation waits for others of its queue, its key or its worker, which end: then its queue goes on.
+# With only these reasons an operation waits for others of its queue, key or worker. The others end, so the queue
+# must continue.
 FLOW = {"backlog", "limited", "slotsBusy", "keyLimited", "keyTurn", "rateReached", "keyRateReached"}
 
 
@@ -18,11 +22,11 @@ class Oracle:
         self.begin()
 
     def begin(self):
-        """A calm begins: what was seen before says nothing."""
+        """Begins a calm: forgets earlier explanations."""
         self.free, self.flowing, self.needless = {}, {}, {}
 
     def look(self):
-        """Looks at the first of each queue, all at once: an explanation measures for a second."""
+        """Checks the first operations of all queues at once, because an explanation measures for a second."""
         self.looks += 1
         with concurrent.futures.ThreadPoolExecutor(len(self.queues)) as pool:
             for queue, found in zip(self.queues, pool.map(self._explain, self.queues)):
@@ -65,7 +69,10 @@ class Oracle:
             self.findings.append(f"liveness: nothing of {queue} starts for {asked - since:.1f} s: {[each['sentence'] for each in ready]}")
 
     def _needs_are_true(self, each, asked):
-        """A need that is named has not finished, or the operation hears of that soon: a relay between queues looks once in a heartbeat."""
+        """Checks that a dependency in a reason has not finished, or that the operation learns of its end soon.
+
+        A relay between queues runs once per heartbeat.
+        """
         facts = [fact for reason in each["reasons"] if reason["code"] == "needs" for fact in reason["facts"]]
         if not any(fact["name"] == "needs" and fact["text"].endswith(", finished") for fact in facts):
             self.needless.pop(each["id"], None)

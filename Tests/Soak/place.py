@@ -1,4 +1,4 @@
-"""Where a world runs: one server with a replica, or a Redis Cluster, with or without users with minimal permissions."""
+"""The servers of a world: one with a replica, or a Redis Cluster, with or without users with minimal permissions."""
 import subprocess
 import time
 
@@ -10,7 +10,8 @@ from waits import note
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
 PASSWORD = "of-the-soak"
 ROLES = ("producer", "worker", "monitor", "operator")
-# As Ledger's, with the queue at the end. Without $LEDGER the program only does its work, so that it can be called by hand.
+# Like the script of Ledger, with the queue at the end. Without $LEDGER the program only does its work, for calls by
+# hand.
 SCRIPT = """say() { [ -z "$LEDGER" ] || echo "$SLUICE_OPERATION_ID $1 $SLUICE_ATTEMPT $SLUICE_DELIVERY $SLUICE_FENCE $EPOCHREALTIME $SLUICE_QUEUE" >> "$LEDGER"; }
 say start; %s
 say end
@@ -18,7 +19,7 @@ say end
 
 
 class QueueLedger(Ledger):
-    """Also says in which queue each operation ran."""
+    """A ledger that also has the queue of each run."""
 
     def lines(self):
         found, self.queue_of = [], {}
@@ -34,7 +35,7 @@ class QueueLedger(Ledger):
 
 
 class Place:
-    """The parts that both kinds of places share. Workers come through a proxy where there is one, so that they follow a failover."""
+    """The common part of both kinds of places. Workers use a proxy, if one exists, so that they follow a failover."""
 
     def prepare(self, world):
         self.world = world
@@ -62,7 +63,7 @@ class Place:
         return subprocess.run([self.binary, *words], env=environment, input=input, capture_output=True, text=True, timeout=timeout)
 
     def refused_permissions(self):
-        """The refusals to users with minimal permissions, of the access log."""
+        """Returns the refusals to users with minimal permissions in the access log."""
         found = []
         for path in self.sockets() if self.has_users else ():
             try:
@@ -77,7 +78,7 @@ class Place:
 
 
 def role_of(words):
-    """As the tests of the permissions have it (Tests/TestSupport/TestUsers.swift)."""
+    """Returns the role for a command, as in the tests of the permissions (Tests/TestSupport/TestUsers.swift)."""
     if words[0] in ("enqueue", "wait") or words[:2] in (["group", "open"], ["group", "add"], ["group", "close"]):
         return "producer"
     if words[0] in ("show", "list", "explain", "stats") or words[:2] == ["group", "show"]:
@@ -114,7 +115,7 @@ class Server(Place, Cluster):
         self.start_redis()
 
     def refuse(self, seconds, number):
-        """Redis takes no writes for a while: as a replica, for want of replicas, or because it is full."""
+        """Makes Redis refuse writes for a while: as a replica, without enough replicas, or because it is full."""
         kind = ("replica", "replicas", "full")[number % 3]
         if kind == "replica" and not self.world.has("failovers"):
             begin, end = ("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE")

@@ -1,4 +1,4 @@
-"""Plays a world: sets it up, lets it storm and calm down, and ends everything."""
+"""Plays a world: sets it up, alternates storms and calms, and ends everything."""
 import json
 import threading
 import time
@@ -8,7 +8,7 @@ from oracle import BEAT, Oracle
 from waits import TimedOut, note, until
 from world import CALM, sent
 
-# From the last fault until what it hit works again: a lease, a beat, and the time to connect.
+# The time from the last fault until everything works again: a lease, a heartbeat, and the time to connect
 SETTLE = 5 * BEAT
 UNREACHABLE, REFUSALS = 69, (3, 4, 5, 6)
 LIVE = "scheduled,blocked,ready,executing,retrying"
@@ -16,11 +16,11 @@ LIVE = "scheduled,blocked,ready,executing,retrying"
 
 class Play:
     def __init__(self, place, world, stops=False, is_unbounded=False):
-        """`stops`: the first finding ends the play, so that Redis has what led to it; `is_unbounded`: no time counts."""
+        """`stops`: end at the first finding, with its cause still in Redis. `is_unbounded`: check no times."""
         self.place, self.world, self.stops, self.is_unbounded, self.findings = place, world, stops, is_unbounded, []
-        # By the text of an id: the id, and how the operation came into being.
+        # The ids by their texts, and how each enqueue ended
         self.ids, self.new, self.doubtful, self.refused = {}, set(), set(), {}
-        # Released at the end, so that they do not wait for ever.
+        # Operations that are released at the end, because they would wait forever
         self.let_go = set()
         self.commands = self.explained = 0
 
@@ -80,7 +80,7 @@ class Play:
                 self.findings.append(f"doctor {when}: {finding['code']} {finding['queue']} {finding['subject']}: {finding['message']}")
 
     def end(self):
-        """Takes back whatever holds something up; then everything ends."""
+        """Removes everything that holds operations up. Then all of them must end."""
         for queue in self.world.queues:
             self.retried(["queue", "resume", queue])
         for worker in self.world.workers:
@@ -102,7 +102,7 @@ class Play:
         held = [f"{record['queue']}/{record['id']}" for record in live if record["hold"] or self.waits_for_a_person(record, ids)]
         for each in held:
             self.let_go.add(each.split("/")[1])
-            # A callback of a dead group cannot be released: it waits until a person tries the group again.
+            # A callback of a dead group cannot be released: it waits until an operator retries the group.
             if self.retried(["release", each]).returncode:
                 self.retried(["cancel", each])
         # Untracked operations are in no list.
@@ -115,7 +115,10 @@ class Play:
         return {state: count for state, count in counts.items() if count and state in LIVE.split(",")}
 
     def waits_for_a_person(self, record, live):
-        """A need with the policy hold has ended and has not finished. An operation that runs again also waits for such a need."""
+        """Returns whether an operation waits for an operator: a dependency with the policy hold ended unfinished.
+
+        After a retry by hand, a dependency with the policy cancel waits as well.
+        """
         is_again = any(self.world.has(feature) for feature in ("reruns", "tree-reruns", "group-changes"))
         unmet = [need for need in record["dependencies"] if not need["isMet"] and need["id"] not in live]
         return any(need["onFailure"] == "hold" or need["onFailure"] == "cancel" and is_again for need in unmet)
@@ -136,7 +139,7 @@ class Play:
             self.read_after(command.words)
 
     def retried(self, words, input=None, doubt=None):
-        """Calls a command until Redis has answered it."""
+        """Repeats a command until Redis has answered it."""
         while True:
             done = self.place.call(words, input)
             if done.returncode != UNREACHABLE:
@@ -155,7 +158,8 @@ class Play:
                 self.ids[line["text"]] = outcome["id"]
                 (self.doubtful if doubt else self.new if outcome["isNew"] else set()).add(line["text"])
         elif len(lines) > 1:
-            # One of them is refused, because of what it waits for: the others are not to suffer.
+            # Redis refuses one line because of its dependencies. Enqueue the lines one by one, so the others are
+            # stored.
             for line in lines:
                 self.enqueue(words, [line])
         elif done.returncode in REFUSALS:
@@ -164,7 +168,7 @@ class Play:
             self.findings.append(f"enqueue: {json.dumps(sent(lines[0]))}: exit {done.returncode}: {done.stderr.strip()[-300:]}")
 
     def place_line(self, line):
-        """As it is sent: its program writes into the ledger of this run."""
+        """Returns a line as it is sent: its program writes to the ledger of this run."""
         found = sent(line)
         if line["name"] == "exec":
             from place import SCRIPT
@@ -189,7 +193,7 @@ class Play:
             self.findings.append(f"read after write: {' '.join(words)}, and then it is {record['state']}")
 
     def group_is_open(self, words, target):
-        """A group that is said to have ended has no member that may still run: asked in this order."""
+        """Checks that a group that reports its end has no live member. Reads the group first, then the members."""
         group = self.retried(["group", "show", target, "-o", "json"])
         if group.returncode or json.loads(group.stdout)["state"] == "blocked":
             return

@@ -80,7 +80,7 @@ def soak(options):
 
 
 def results(pool, one, seeds, width):
-    """As they are finished; no more are begun than run at once."""
+    """Yields outcomes as they are finished. At most `width` worlds run at once."""
     seeds, running = iter(seeds), set()
     while True:
         while len(running) < width and (seed := next(seeds, None)) is not None:
@@ -95,7 +95,7 @@ def results(pool, one, seeds, width):
 
 
 def play(options, seed, features, operations):
-    """One world, from its start to its verdict."""
+    """Plays one world, from its start to its verdict."""
     world, begin = make(seed, features, operations), time.monotonic()
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"soak-{seed}."))
     outcome = {"findings": [], "counts": {"worlds": 1}}

@@ -1,4 +1,4 @@
-"""Prints a world as commands that a person can run, one after the other, beside a Redis of their own."""
+"""Prints a world as commands to run one after the other, with a separate Redis."""
 import json
 import shlex
 

@@ -1,6 +1,6 @@
-"""Makes a world that fails smaller: fewer features, which also are its faults, and fewer operations."""
+"""Makes a failing world smaller: fewer features, which include its faults, and fewer operations."""
 
-# A failure may need luck: a smaller world is taken for sound when it has not failed in so many runs.
+# A failure may depend on chance: a smaller world counts as sound after this many runs without a failure.
 TRIES = 2
 
 

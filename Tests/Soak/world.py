@@ -1,20 +1,20 @@
-"""A world: queues, workers, operations, changes by people, and faults, all made from a seed and a set of features.
+"""A world: queues, workers, operations, changes by people, and faults, all from a seed and a set of features.
 
-Each feature has random numbers of its own, so that a world without one of its features is otherwise the same. That is what makes a failing
-world smaller: see shrink.py.
+Each feature uses separate random numbers, so removing a feature leaves the rest of the world unchanged. Therefore a
+failing world can be made smaller: see shrink.py.
 """
 import dataclasses
 import random
 
 STORMS = 2
-# How long commands and faults of a storm are spread over, in seconds.
+# The duration of a storm, over which its commands and faults are spread, in seconds
 STORM = 11.0
 CALM = 8.0
 
 
 @dataclasses.dataclass
 class Command:
-    """A call of the command line. `lines` are those of a batch; `allowed` are exit codes beside 0 that say nothing wrong."""
+    """A call of the command line. `lines` are those of a batch; `allowed` are other exit codes that are no finding."""
 
     at: float
     words: list
@@ -58,7 +58,7 @@ class World:
         return feature in self.features
 
     def lines_before(self, at):
-        """The operations that are enqueued before a time of a storm, in their order."""
+        """Returns the operations that are enqueued before a time of a storm, in order."""
         return [line for line in self.lines if line["at"] < at]
 
     def add(self, storm, command):
@@ -75,11 +75,11 @@ class World:
 
 
 def moment(storm, chance, first=0.0):
-    """A time of a storm, and the time since the start of the first one that orders all of them."""
+    """Returns a time of a storm, and the time since the start of the first storm, which orders all of them."""
     at = chance.uniform(first, STORM)
     return at, storm * STORM + at
 
 
 def sent(line):
-    """A line as `enqueue --batch` takes it."""
+    """Returns a line as `enqueue --batch` accepts it."""
     return {name: value for name, value in line.items() if name not in ("at", "storm", "body", "needs", "text")}

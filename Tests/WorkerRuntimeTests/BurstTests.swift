@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A burst", .timeLimit(.minutes(60)))
 struct BurstTests {
-    @Test("ends when everything ready has run, and leaves what is due later")
+    @Test("A burst for ready operations also runs one due in 300 ms, but not one due in 60 s")
     func ready() async throws {
         let harness = Harness(configuration: .quick(burst: .ready))
         let now = try await harness.broker.put("noop")
@@ -21,7 +21,7 @@ struct BurstTests {
         #expect(try await harness.state(later) == .scheduled)
     }
 
-    @Test("of the kind all also waits for what is scheduled and retrying")
+    @Test("A burst for all operations also waits for scheduled and retrying ones")
     func all() async throws {
         let harness = Harness(configuration: .quick(burst: .all))
         let later = try await harness.broker.put("noop", delay: 1500)
@@ -32,7 +32,7 @@ struct BurstTests {
         #expect(try await harness.state(failing) == .dead)
     }
 
-    @Test("waits for what runs elsewhere")
+    @Test("A burst waits while operations run elsewhere")
     func elsewhere() async throws {
         let gate = Latch()
         let probes = Latch()
@@ -49,7 +49,7 @@ struct BurstTests {
         try await harness.ended()
     }
 
-    @Test("that is stopped drains like any other worker")
+    @Test("A burst that is stopped drains like any other worker")
     func stopped() async throws {
         let gate = Gate()
         let harness = Harness(configuration: .quick(burst: .all), handlers: [holding(gate)])
@@ -63,7 +63,7 @@ struct BurstTests {
         #expect(try await harness.state(id) == .finished)
     }
 
-    @Test("ends on a paused queue, whatever waits there")
+    @Test("A burst ends on a paused queue that still has operations")
     func paused() async throws {
         let harness = Harness(configuration: .quick(burst: .ready))
         let id = try await harness.broker.put("noop")

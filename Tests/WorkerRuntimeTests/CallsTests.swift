@@ -2,9 +2,9 @@ import Testing
 
 @testable import WorkerRuntime
 
-@Suite("The calls of a queue that are under way", .timeLimit(.minutes(60)))
+@Suite("Calls in flight of a queue", .timeLimit(.minutes(60)))
 struct CallsTests {
-    @Test("are several, and the question what is owned or a repeat is one alone")
+    @Test("Several calls may be in flight, but a reconcile call or a repeat runs alone")
     func alone() {
         var calls = Calls()
         #expect(calls.isIdle && !calls.allowFurther)
@@ -23,7 +23,7 @@ struct CallsTests {
         #expect(calls.isIdle)
     }
 
-    @Test("are more at once where round trips are long, and fewer when that is over")
+    @Test("A longer round trip allows more calls at once, and a shorter one fewer")
     func longWay() {
         var calls = Calls()
         #expect(calls.atOnce == 3)
@@ -34,7 +34,8 @@ struct CallsTests {
         #expect(note(4) == 6)
         #expect(note(5) == 6)
         #expect(note(2) == 4)
-        // Calls that wait for each other take longer, however near the server is.
+        // Calls wait for each other, so a longer duration does not mean a distant server. Only a probe raises the
+        // number.
         for milliseconds in 3...20 { #expect(note(milliseconds) == 4) }
         #expect(note(1, wasProbe: true) == 3)
         #expect(note(5) == 3)
@@ -42,7 +43,7 @@ struct CallsTests {
         #expect(note(40, wasProbe: true) == 8)
     }
 
-    @Test("let a probe go alone once something is known of round trips")
+    @Test("A probe goes alone once a round trip was measured")
     func probes() {
         var calls = Calls()
         calls.probe()
@@ -58,7 +59,7 @@ struct CallsTests {
         #expect(calls.allowFurther)
     }
 
-    @Test("bring news only while no later one was answered")
+    @Test("An answer is news only if no later call was answered before")
     func news() {
         var calls = Calls()
         let isNews = [2, 1, 2, 3].map { calls.isNews($0) }

@@ -39,7 +39,7 @@ final class DownloadTests {
 
     private func body(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }
 
-    @Test("writes the file and tells its size and sum, with the length known before and not")
+    @Test("A download writes the file and returns size and checksum, with known and unknown length")
     func fetches() async throws {
         let body = body(300_000)
         let server = try TinyServer { path in
@@ -62,7 +62,7 @@ final class DownloadTests {
         try await harness.stop()
     }
 
-    @Test("says how far it is while it runs")
+    @Test("A running download reports its progress")
     func progress() async throws {
         let gate = Latch()
         let body = body(100_000)
@@ -84,7 +84,7 @@ final class DownloadTests {
     }
 
     @Test(
-        "fails by status: what the client got wrong for good, what may pass with another attempt",
+        "A status that is final ends a download as dead, and a temporary one is retried",
         arguments: [
             ("404 Not Found", 404, OperationState.dead), ("410 Gone", 410, .dead),
             ("429 Too Many Requests", 429, .retrying),
@@ -103,7 +103,7 @@ final class DownloadTests {
     }
 
     @Test(
-        "takes no answer for the file but one that is the whole file; what is there stays as it is",
+        "A download accepts only an answer with the whole file, and leaves an existing file unchanged",
         arguments: [
             ("206 Partial Content", 206, "Content-Range: bytes 0-99/100000"), ("204 No Content", 204, "X: y"),
             ("205 Reset Content", 205, "X: y"), ("201 Created", 201, "X: y"), ("202 Accepted", 202, "X: y"),
@@ -123,7 +123,7 @@ final class DownloadTests {
         try await harness.stop()
     }
 
-    @Test("fails on a body that is too short, and keeps nothing of it; a later attempt may succeed")
+    @Test("A body that is too short fails the attempt and leaves no file; a later attempt may succeed")
     func shortBody() async throws {
         let body = body(5000)
         let tries = Latch()
@@ -142,7 +142,7 @@ final class DownloadTests {
         try await harness.stop()
     }
 
-    @Test("ends the transfer on cancel, and removes what had arrived")
+    @Test("A cancel ends the transfer and removes the partial file")
     func cancel() async throws {
         let gate = Latch()
         let body = body(50_000)
@@ -160,7 +160,7 @@ final class DownloadTests {
         try await harness.stop()
     }
 
-    @Test("leaves an existing file as it is until the new one is complete")
+    @Test("An existing file stays unchanged until the new one is complete")
     func replaces() async throws {
         let server = try TinyServer { path in
             path == "/bad"
@@ -186,13 +186,13 @@ final class DownloadTests {
         mknod(folder.appending(path: name).path, kind | 0o600, device) == 0
     }
 
-    @Test("refuses a target that is no regular file, also behind a link, asks for nothing, and leaves it as it is")
+    @Test("A target that is no regular file, even through a link, is refused without a request and unchanged")
     func otherTargets() async throws {
         let server = try TinyServer { _ in [.head("200 OK", "Content-Length: 1"), .bytes([1])] }
         #expect(make(S_IFIFO, "fifo") && make(S_IFSOCK, "socket"))
         try FileManager.default.createDirectory(at: folder.appending(path: "folder"), withIntermediateDirectories: true)
         var names = ["fifo", "socket", "folder"]
-        // A device can only be made by root, and not in every container.
+        // Only root can create a device, and not in every container.
         if make(S_IFCHR, "device", device: 0x103) { names.append("device") }
         for name in names { #expect(symlink(name, folder.appending(path: "to-\(name)").path) == 0) }
         #expect(symlink("/dev/null", folder.appending(path: "null").path) == 0)
@@ -209,7 +209,7 @@ final class DownloadTests {
         try await harness.stop()
     }
 
-    @Test("follows links, and keeps mode and owner of the file that it replaces")
+    @Test("A download follows links and keeps mode and owner of the replaced file")
     func keepsPlace() async throws {
         let server = try TinyServer { _ in [.head("200 OK", "Content-Length: 3"), .bytes([1, 2, 3])] }
         let store = folder.appending(path: "store")
@@ -243,7 +243,7 @@ final class DownloadTests {
         try await harness.stop()
     }
 
-    @Test("writes to a name as long as names may be, in any script")
+    @Test("A file name of maximum length works in any script")
     func longName() async throws {
         let server = try TinyServer { _ in [.head("200 OK", "Content-Length: 1"), .bytes([1])] }
         let name = String(repeating: "語", count: 85)
@@ -252,7 +252,7 @@ final class DownloadTests {
         try await harness.stop()
     }
 
-    @Test("fails if no server listens, and if there is no folder")
+    @Test("A download fails if no server listens or the folder does not exist")
     func nothingThere() async throws {
         let server = try TinyServer { _ in [.head("200 OK", "Content-Length: 0")] }
         let unreachable = try await fetch("http://127.0.0.1:1/")
@@ -265,7 +265,7 @@ final class DownloadTests {
         try await harness.stop()
     }
 
-    @Test("signs in with the user and password of the address, and shows the password nowhere")
+    @Test("A download sends user and password of the URL, and shows the password nowhere")
     func credentials() async throws {
         let server = try TinyServer { path in
             path == "/no" ? [.head("401 Unauthorized", "Content-Length: 0")] : [.head("200 OK", "Content-Length: 0")]
@@ -285,7 +285,7 @@ final class DownloadTests {
     }
 
     @Test(
-        "refuses other addresses than http and https",
+        "URLs other than http and https are refused",
         arguments: [
             "file:///etc/passwd", "ftp://h/x", "h/x", "http://", "", "unix:///x",
         ]

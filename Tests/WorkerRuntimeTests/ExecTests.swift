@@ -8,7 +8,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-/// The guard's executable lies beside the tests'.
+/// The guard fixture is in the folder of the test executable.
 private var fixture: URL {
     URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(
         path: "guard-fixture"
@@ -44,7 +44,7 @@ struct ExecTests {
         return try? JSONDecoder().decode(OperationFailure.self, from: Data(bytes))
     }
 
-    @Test("keeps a program's output as log and its exit code as result, without a shell in between")
+    @Test("exec stores a program's output as log and its exit code as result, without a shell")
     func output() async throws {
         let harness = harness()
         harness.start()
@@ -55,7 +55,7 @@ struct ExecTests {
         try await harness.stop()
     }
 
-    @Test("runs a program that ends with exit code 75 again, after the seconds of \"snooze\", in the same attempt")
+    @Test("Exit code 75 runs the program again after the seconds of \"snooze\", in the same attempt")
     func snoozes() async throws {
         let harness = harness()
         harness.start()
@@ -73,7 +73,7 @@ struct ExecTests {
         try await harness.stop()
     }
 
-    @Test("says in the error what a program that fails wrote last, without passwords and cut")
+    @Test("The error of a failed program contains its last line, without passwords and cut to a limit")
     func lastWords() async throws {
         let harness = harness()
         harness.start()
@@ -93,7 +93,7 @@ struct ExecTests {
         try await harness.stop()
     }
 
-    @Test("cuts a line that is too long between characters, and marks each piece but the last one")
+    @Test("A line that is too long is cut between characters, and each piece except the last is marked")
     func longLine() async throws {
         let harness = harness()
         harness.start()
@@ -110,7 +110,7 @@ struct ExecTests {
         try await harness.stop()
     }
 
-    @Test("keeps the whole output of each of many programs that begin and end at once")
+    @Test("The output of many programs that begin and end at once is complete")
     func many() async throws {
         let harness = harness()
         harness.start()
@@ -123,7 +123,7 @@ struct ExecTests {
         try await harness.stop()
     }
 
-    @Test("ends with the exit code, the signal or the reason why nothing started as error")
+    @Test("The error has the exit code, the signal or the reason why nothing started")
     func failures() async throws {
         let harness = harness()
         harness.start()
@@ -140,7 +140,7 @@ struct ExecTests {
     }
 
     @Test(
-        "gives a program its environment, folder and input, and nothing of the worker's own but what every program needs"
+        "A program gets its environment, folder and input, and only the standard variables of the worker"
     )
     func surroundings() async throws {
         let harness = harness()
@@ -166,7 +166,7 @@ struct ExecTests {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
     }
 
-    @Test("looks for a program as a shell does: past folders and what may not be run, from the folder that it runs in")
+    @Test("A program is looked up like in a shell: folders and non-executable files are skipped")
     func search() async throws {
         let folder = try TemporaryDirectory()
         try FileManager.default.createDirectory(
@@ -189,7 +189,7 @@ struct ExecTests {
         try await harness.stop()
     }
 
-    @Test("names the step and the path if nothing started")
+    @Test("The error names the step and the path if nothing started")
     func steps() async throws {
         let folder = try TemporaryDirectory()
         try script(folder.path("flat"), mode: 0o644)
@@ -218,7 +218,7 @@ struct ExecTests {
         try await harness.stop()
     }
 
-    @Test("ends the whole process group on cancel, with SIGTERM first")
+    @Test("A cancel ends the whole process group, with SIGTERM first")
     func cancelTerminates() async throws {
         let harness = harness(grace: .seconds(20))
         harness.start()
@@ -233,7 +233,7 @@ struct ExecTests {
         try await harness.stop()
     }
 
-    @Test("kills what does not listen to SIGTERM, and what has left its group")
+    @Test("A cancel kills processes that ignore SIGTERM or have left the group")
     func cancelKills() async throws {
         let harness = harness()
         harness.start()
@@ -253,7 +253,7 @@ struct ExecTests {
         try await harness.stop()
     }
 
-    @Test("leaves nothing behind when a program ends and what it started does not")
+    @Test("Processes that outlive their program are killed")
     func orphans() async throws {
         let harness = harness()
         harness.start()
@@ -264,7 +264,7 @@ struct ExecTests {
         try await harness.stop()
     }
 
-    @Test("a program and what left its group do not outlive a worker that is killed", arguments: [false, true])
+    @Test("A program and processes that left its group die with a killed worker", arguments: [false, true])
     func workerKilled(guardToo: Bool) async throws {
         let worker = Process()
         worker.executableURL = fixture
@@ -277,7 +277,7 @@ struct ExecTests {
         try #require(pids.count == 3)
         #expect(pids.allSatisfy(isAlive))
         if guardToo {
-            kill(pids[2], SIGKILL)  // the program itself dies with its guard; what it started, with the worker's help
+            kill(pids[2], SIGKILL)  // the guard takes the program with it; the test ends what the program started
             #expect(await comesTrue { !isAlive(pids[1]) })
             kill(pids[0], SIGKILL)
         }
@@ -286,7 +286,7 @@ struct ExecTests {
         #expect(await comesTrue { !pids.contains(where: isAlive) })
     }
 
-    @Test("fails when its guard is killed, though something that left the program's group holds the output open")
+    @Test("exec fails when its guard is killed, even if a process outside the group keeps the output open")
     func guardKilled() async throws {
         let harness = harness()
         harness.start()
@@ -306,7 +306,7 @@ struct ExecTests {
         try await harness.stop()
     }
 
-    @Test("ends a program that runs too long")
+    @Test("A program that exceeds its run timeout is ended")
     func timeout() async throws {
         let harness = harness()
         harness.start()
@@ -322,7 +322,7 @@ struct ExecTests {
     }
 
     @Test(
-        "refuses arguments that it cannot work with, for good",
+        "Arguments that exec cannot use are refused for good",
         arguments: [
             #"{}"#, #"{"argv":[]}"#, #"{"argv":"ls"}"#, #"{"argv":["ls",1]}"#, #"{"argv":["ls"],"shell":true}"#,
             #"{"argv":["a\u0000b"]}"#, #"{"argv":["ls"],"env":{"A=B":"c"}}"#, "[]",
@@ -337,7 +337,7 @@ struct ExecTests {
         try await harness.stop()
     }
 
-    @Test("passes long output on, also lines without an end")
+    @Test("Long output is stored, including lines without a line end")
     func longOutput() async throws {
         let harness = harness()
         harness.start()

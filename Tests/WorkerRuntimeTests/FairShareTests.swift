@@ -6,7 +6,7 @@ import Testing
 struct FairShareTests {
     private let now = ContinuousClock.now
 
-    /// Shares of queues with these weights, on so many slots.
+    /// Returns shares of queues with these weights, and `count` slots.
     private func share(_ weights: [Int], slots count: Int = 10) -> (FairShare, Slots) {
         var share = FairShare()
         var slots = Slots(count: count)
@@ -17,7 +17,7 @@ struct FairShareTests {
         return (share, slots)
     }
 
-    @Test("go round by weight among the queues that may claim")
+    @Test("Turns rotate by weight among the queues that may claim")
     func rotation() {
         var (share, _) = share([3, 1])
         var turns = (0..<8).map { _ in share.rotate { _ in true } }
@@ -27,7 +27,7 @@ struct FairShareTests {
         #expect(share.rotate { _ in false } == nil)
     }
 
-    @Test("start the queue that uses less of its part, and of equals the one whose turn is longer ago")
+    @Test("The queue that uses less of its share starts next; with equal use, the one whose turn is longer ago")
     func starting() {
         var (share, slots) = share([2, 1, 1])
         func next(_ wishes: FairShare.Wish...) -> FairShare.Turn? { share.next(slots, now) { wishes[$0] } }
@@ -38,12 +38,12 @@ struct FairShareTests {
         #expect(next(.start, .start, .nothing) == .start(1))
         slots.start(0)
         slots.start(1)
-        // One of two is less than one of one.
+        // 1 of a weight of 2 is less than 1 of a weight of 1.
         #expect(next(.start, .start, .nothing) == .start(0))
         #expect(next(.nothing, .nothing, .nothing) == nil)
     }
 
-    @Test("claim for a queue that uses less than the one with something to start, and never if nothing could start")
+    @Test("A queue that uses less claims before a busier one starts; if nothing could start, no queue claims")
     func claiming() {
         var (share, slots) = share([1, 1])
         share.starts(0, now)
@@ -59,7 +59,7 @@ struct FairShareTests {
         #expect(share.next(slots, now) { _ in .claim(isShort: false) } == nil)
     }
 
-    @Test("claim for a queue that uses as little once it had no turn for a while, and longer than the other")
+    @Test("A queue with equal use claims if its last turn is 100 ms ago and longer ago than the other's")
     func owed() {
         var (share, slots) = share([1, 1])
         func next(after pause: Duration) -> FairShare.Turn? {
@@ -75,7 +75,7 @@ struct FairShareTests {
         #expect(next(after: .seconds(1)) == .start(0))
     }
 
-    @Test("let a queue go on for a hundred starts, or for its part of them beside a greater weight")
+    @Test("A queue may start a hundred in a row, or its weighted part of them beside a greater weight")
     func streaks() {
         for (weights, length) in [([1, 1], 100), ([1, 4], 25), ([1, 1000], 1)] {
             var (share, _) = share(weights)
@@ -90,7 +90,7 @@ struct FairShareTests {
         }
     }
 
-    @Test("stall 100 ms after the last start of any queue, or 30 s after the last start of their own")
+    @Test("A stall is due 100 ms after the last start of any queue, or 30 s after the queue's own last start")
     func stalls() {
         var (share, _) = share([1, 1])
         #expect(share.stallsAt(0) == nil)

@@ -9,7 +9,7 @@ import Testing
 @Suite("When answers are lost, a worker", .timeLimit(.minutes(60)))
 struct FaultTests {
     @Test(
-        "runs everything exactly once, whichever calls are unreliable",
+        "A worker runs each operation exactly once, whichever calls are unreliable",
         arguments: [
             Set<UnreliableBroker<InMemoryBroker>.Call>([.claim]), [.complete], [.fail],
             [.report, .giveBack, .reconcile],
@@ -46,7 +46,7 @@ struct FaultTests {
         try await harness.stop()
     }
 
-    @Test("finds an operation whose claim was never answered, without waiting for a lease")
+    @Test("A worker finds an operation whose claim had no answer, without waiting for a lease")
     func lostClaim() async throws {
         let harness = Harness(
             connection: { LossyClaims($0) },
@@ -62,7 +62,7 @@ struct FaultTests {
         try await harness.stop()
     }
 
-    @Test("notices that it no longer owns an operation that it has ended: nothing is stored, and its log says so")
+    @Test("A worker that no longer owns an ended operation stores nothing and logs that")
     func staleCompletion() async throws {
         let clock = ManualClock()
         let broker = InMemoryBroker(time: .manual(clock))
@@ -71,7 +71,7 @@ struct FaultTests {
         harness.start()
         let id = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id] })
-        // For everybody else this worker is dead: another one sweeps what it holds.
+        // The lease of this worker lapses at the broker, and another worker recovers the operation.
         let other = WorkerID()
         let beat = Beat(
             worker: other,
@@ -96,7 +96,7 @@ struct FaultTests {
         try await harness.stop()
     }
 
-    @Test("ends an operation locally that Redis gave to another worker")
+    @Test("A worker ends its run of an operation that Redis gave to another worker")
     func lost() async throws {
         let clock = ManualClock()
         let broker = InMemoryBroker(time: .manual(clock))
@@ -115,7 +115,7 @@ struct FaultTests {
         _ = try broker.beat(beat, queue: "default")
         clock.advance(by: .seconds(100))
         #expect(try await comesTrue { try await broker.sweep(queue: "default").recovered == 1 })
-        // Two beats later the counts have differed twice; the operation ends here, and runs again as delivery 2.
+        // After two heartbeats with a different count the run ends here. The operation runs again as delivery 2.
         #expect(await comesTrue { harness.log.messages.contains { $0.hasPrefix("warning lost") } })
         #expect(await comesTrue { gate.attempts.map(\.delivery) == [1, 2] })
         gate.open()
@@ -123,7 +123,7 @@ struct FaultTests {
         try await harness.stop()
     }
 
-    @Test("recovers what a lost worker held, as its next delivery")
+    @Test("A worker recovers the operations of a lost worker as their next delivery")
     func recovers() async throws {
         let gate = Gate()
         gate.open()
@@ -142,12 +142,12 @@ struct FaultTests {
         try await harness.stop()
     }
 
-    @Test("lets bodies go on through an outage; those without a grace end with the lease, and lose no attempt")
+    @Test("Bodies continue through an outage; those without outage grace end with the lease and lose no attempt")
     func outage() async throws {
         let (gate, short) = (Gate(), Gate())
         let broker = InMemoryBroker()
         let switchable = DeafHeartbeat(broker)
-        // So long that no heartbeat of a busy machine comes too late.
+        // Long enough for the heartbeats of a busy machine
         var configuration = WorkerConfiguration.quick(lease: .seconds(12))
         configuration.outageGrace = OutageGrace(names: ["short": .zero])
         let harness = Harness(
@@ -179,7 +179,7 @@ struct FaultTests {
         try await harness.stop()
     }
 
-    @Test("takes the grace of an operation's name, else of its queue, else the standard")
+    @Test("The outage grace of a name comes first, then that of the queue, then the default")
     func graces() throws {
         let grace = OutageGrace(.seconds(9), names: ["a": .zero], queues: ["q": .seconds(5)])
         #expect(grace.of(name: "a", queue: "q") == .zero)
@@ -190,7 +190,7 @@ struct FaultTests {
         #expect(throws: (any Error).self) { try OutageGrace(queues: ["{a}": .zero]).validate() }
     }
 
-    @Test("starts nothing and stores nothing while its lease has lapsed, and says so to the operation")
+    @Test("With a lapsed lease a worker starts and stores nothing, and reading the fence throws")
     func lapse() async throws {
         let gate = Gate()
         let fence = Mutex<Result<Int64, any Error>?>(nil)
@@ -227,7 +227,7 @@ struct FaultTests {
     }
 
     @Test(
-        "does not count a lapsed lease: a body that could not get its fence is given back, and its next run is the same attempt"
+        "A body that cannot read its fence after a lapse is given back, and its next run is the same attempt"
     )
     func lapsedFence() async throws {
         let gate = Gate()
@@ -265,7 +265,7 @@ struct FaultTests {
     }
 }
 
-/// Loses the answer to the first claim.
+/// Loses the answer to the first claim that has operations.
 private final class LossyClaims: Forwarding {
     let base: InMemoryBroker
     private let isFirst = Mutex(true)
@@ -285,7 +285,7 @@ private final class LossyClaims: Forwarding {
     }
 }
 
-/// Does not answer heartbeats when told so.
+/// Answers no heartbeat while `isDeaf` is true.
 private final class DeafHeartbeat: Forwarding {
     let base: InMemoryBroker
     let isDeaf = Mutex(false)

@@ -5,7 +5,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("Figures of a worker", .timeLimit(.minutes(60)))
+@Suite("Statistics of a worker", .timeLimit(.minutes(60)))
 struct FiguresTests {
     private func sum(_ broker: InMemoryBroker, queue: String = "default") async throws -> Figures {
         try await broker.figures(FiguresQuery(.minute, count: 10), queue: queue).sum
@@ -17,7 +17,7 @@ struct FiguresTests {
         }
     }
 
-    @Test("have what it ran, by name; a worker that drains sends the last of them")
+    @Test("A worker counts its runs by name, and sends the last counts when it drains")
     func counts() async throws {
         let configuration = WorkerConfiguration.quick(lease: .seconds(300))
         let gate = Gate()
@@ -44,7 +44,7 @@ struct FiguresTests {
         #expect(names["hold"].map { [$0.started, $0.cancelled] } == [1, 1])
     }
 
-    @Test("count once although answers to heartbeats are lost")
+    @Test("Each run is counted once even if answers to heartbeats are lost")
     func lostAnswers() async throws {
         let harness = Harness(
             connection: { UnreliableBroker($0, seed: 26, callLoss: 0.2, replyLoss: 0.5, only: [.beat]) }
@@ -57,7 +57,8 @@ struct FiguresTests {
         #expect(try await named(harness.broker)["noop"]?.run.count == Int64(ids))
     }
 
-    /// Runs operations between heartbeats of which many are not answered.
+    /// Runs operations between heartbeats, many of which get no answer. Returns the number of operations, or -1 on
+    /// failure.
     private func runMany(_ harness: Harness<UnreliableBroker<InMemoryBroker>>) async throws -> Int {
         var ids: [OperationID] = []
         while harness.worker.core.broker.losses < 20 {
@@ -68,7 +69,7 @@ struct FiguresTests {
         return ids.count
     }
 
-    @Test("have the wait by the server's clock, from the time at which an operation was ready")
+    @Test("The wait is measured by the server's clock, from the time at which an operation was ready")
     func waits() async throws {
         let broker = InMemoryBroker()
         let id = try await broker.put("noop")
@@ -78,11 +79,11 @@ struct FiguresTests {
         book.answered(0, time: readyAt + 4000, sentAt: now)
         book.started(0, "noop", readyAt: readyAt, at: now)
         let wait = try #require(book.send(0)?.entries.first?.figures.wait)
-        // 4 s, and what this test took.
+        // 4 s plus the duration of this test
         #expect(wait.microseconds >= 3_900_000 && wait.count == 1)
     }
 
-    @Test("are sent again as they were until a heartbeat is answered, and what comes meanwhile goes later")
+    @Test("Statistics are repeated unchanged until a heartbeat is answered; newer ones go with a later call")
     func repeats() {
         let book = FigureBook()
         #expect(book.send(0) == nil)
@@ -99,14 +100,14 @@ struct FiguresTests {
         #expect(book.takeAll(0).isEmpty && book.send(1) == nil)
     }
 
-    @Test("count what is beyond the limit of names together, and what cannot be read as failed")
+    @Test("Names beyond the limit are counted together, and an unreadable operation counts as failed")
     func limits() {
         let book = FigureBook()
         for number in 0..<Defaults.figureNames + 5 {
             book.started(0, "name-\(number)", readyAt: 0, at: .now)
         }
         book.ended(0, nil, .failed(.dead, error: []))
-        // What goes back or is cancelled before it ran is not counted.
+        // An operation that goes back or is cancelled before it ran is not counted.
         book.ended(0, nil, .returned(.front))
         book.ended(0, nil, .failed(.cancelled, error: []))
         let entries = book.send(0)?.entries ?? []

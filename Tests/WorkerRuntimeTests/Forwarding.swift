@@ -2,7 +2,7 @@ import Operations
 
 @testable import BrokerModel
 
-/// A broker that hands every call on to another one; a test's broker says otherwise for the calls that it is about.
+/// A broker that forwards every call to `base`. A test overrides the calls that it needs.
 protocol Forwarding: WorkerBroker {
     var base: InMemoryBroker { get }
 }

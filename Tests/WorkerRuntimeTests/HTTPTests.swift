@@ -25,7 +25,7 @@ struct HTTPTests {
         try JSONValue(parsing: try await harness.result(id) ?? "")
     }
 
-    @Test("sends method, headers and body, and gives status, headers and body back")
+    @Test("http sends method, headers and body, and returns status, headers and body")
     func exchanges() async throws {
         harness.start()
         let server = try TinyServer { path in
@@ -59,7 +59,7 @@ struct HTTPTests {
         try await harness.stop()
     }
 
-    @Test("keeps the sum of a body that is too long to keep, and reads only so much")
+    @Test("A body that is too long to store is returned as a checksum, and reading stops at a limit")
     func bounds() async throws {
         harness.start()
         let chunk = [UInt8](repeating: 65, count: 1 << 20)
@@ -78,7 +78,7 @@ struct HTTPTests {
     }
 
     @Test(
-        "fails by status, and waits as long as the server asks",
+        "The status decides whether a request is retried, and a retry waits as long as the server asks",
         arguments: [
             ("404 Not Found", "X: y", OperationState.dead, 0), ("422 No", "X: y", .dead, 0),
             ("500 Oops", "X: y", .retrying, 1), ("503 Busy", "Retry-After: 120", .retrying, 120),
@@ -109,7 +109,7 @@ struct HTTPTests {
         try await harness.stop()
     }
 
-    @Test("signs in with the user and password of the address; another server that it is sent to sees neither")
+    @Test("Credentials of the URL go to its server, but not to another server after a redirect")
     func credentials() async throws {
         harness.start()
         let other = try TinyServer { _ in [.head("200 OK")] }
@@ -145,7 +145,7 @@ struct HTTPTests {
         try await harness.stop()
     }
 
-    @Test("reads a date in Retry-After by the server's own clock")
+    @Test("A date in Retry-After is read by the server's clock")
     func dates() {
         func pause(_ retryAfter: String, _ date: String? = nil) -> Duration? {
             var headers = HTTPHeaders([("Retry-After", retryAfter)])
@@ -163,7 +163,7 @@ struct HTTPTests {
         #expect(pause("") == nil && pause("1.5") == nil && pause("٣") == nil)
     }
 
-    @Test("takes other statuses for a success if told to; ends at its time-out, and on cancel")
+    @Test("Expected statuses count as success; a request ends at its timeout and on cancel")
     func ends() async throws {
         harness.start()
         let gate = Latch()
@@ -184,7 +184,7 @@ struct HTTPTests {
     }
 
     @Test(
-        "refuses arguments that it cannot work with, for good",
+        "Arguments that http cannot use are refused for good",
         arguments: [
             #"{}"#, #"{"url":"file:///etc/passwd"}"#, #"{"url":"http://h/","method":"TRACE"}"#,
             #"{"url":"http://h/","headers":{"A":"b\r\nC: d"}}"#, #"{"url":"http://h/","headers":{"A B":"c"}}"#,

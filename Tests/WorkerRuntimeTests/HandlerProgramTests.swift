@@ -14,7 +14,7 @@ struct HandlerProgramTests {
 
     init() throws { folder = try TemporaryDirectory() }
 
-    /// A worker whose operation `work` is a script.
+    /// Starts a worker whose operation `work` is the script.
     private func harness(_ script: String, grace: Duration = .milliseconds(300)) throws -> Harness<InMemoryBroker> {
         let harness = Harness(handlers: [try handler(script, grace: grace)])
         harness.start()
@@ -30,7 +30,7 @@ struct HandlerProgramTests {
         return BuiltinOperations.program("work", path: path, guardPath: guardPath, cancelGrace: grace)
     }
 
-    /// A run whose checkpoint another client has written into Redis.
+    /// A run whose checkpoint another client has written
     private struct ForeignCheckpoint: OperationLink {
         let checkpoint: [UInt8]
         var ownsLease: Bool { true }
@@ -40,7 +40,7 @@ struct HandlerProgramTests {
     }
 
     @Test(
-        "gets no variable from what a stranger has written as its checkpoint",
+        "A checkpoint written by another client cannot inject an environment variable",
         arguments: [
             ("1\0INJECTED=yes", "none"), ("\"\0INJECTED=yes\"", "none"), ("nonsense", "none"),
             (#"{"page": 1}"#, #"{\"page\":1}"#), (#""a\u0000b""#, #"\"a\\u0000b\""#),
@@ -65,7 +65,7 @@ struct HandlerProgramTests {
         #expect(String(decoding: result, as: UTF8.self) == #"[null,"\#(seen)"]"#)
     }
 
-    @Test("gets the arguments on standard input and answers on standard output; standard error is the log")
+    @Test("A program reads arguments on standard input and answers on standard output; standard error is the log")
     func answers() async throws {
         let harness = try harness(
             """
@@ -89,7 +89,7 @@ struct HandlerProgramTests {
         try await harness.stop()
     }
 
-    @Test("may answer nothing; what it says of progress and checkpoint arrives, also in its last line")
+    @Test("A program may answer nothing; its progress and checkpoint arrive, also from its last line")
     func reports() async throws {
         let harness = try harness(
             """
@@ -107,7 +107,7 @@ struct HandlerProgramTests {
         try await harness.stop()
     }
 
-    @Test("goes on from its checkpoint in the next attempt, and says itself what follows an error")
+    @Test("A program continues from its checkpoint in the next attempt, and decides what follows an error")
     func retries() async throws {
         let harness = try harness(
             """
@@ -144,13 +144,13 @@ struct HandlerProgramTests {
         #expect(try await harness.error(discarded)?.verdict == .discarded)
         let plain = try await put("plain")
         #expect(try await harness.reaches(.retrying, plain))
-        // As exec: its last line on stderr usually has the reason.
+        // As for exec, the last line on standard error usually gives the reason.
         #expect(try await harness.error(plain)?.message.hasSuffix("ended with exit code 6: cannot open it") == true)
         #expect(try await harness.reaches(.finished, try await put("good")))
         try await harness.stop()
     }
 
-    @Test("that ends with exit code 75 snoozes: it runs again in the same attempt, with its checkpoint and no error")
+    @Test("Exit code 75 snoozes: the program runs again in the same attempt, with its checkpoint and no error")
     func snoozes() async throws {
         let harness = try harness(
             """
@@ -181,7 +181,7 @@ struct HandlerProgramTests {
     }
 
     @Test(
-        "that answers what is no result is dead, with a sentence that says why",
+        "A program whose answer is no valid result is dead, and the error gives the reason",
         arguments: [
             ("echo hello", "is not JSON"), ("echo '{} {}'", "is not JSON"), ("printf '\\377\\000'", "is not JSON"),
             ("yes | head -c 3000000", "wrote more than 1048576 bytes"), ("cat /dev/zero", "wrote more than"),
@@ -198,7 +198,7 @@ struct HandlerProgramTests {
         try await harness.stop()
     }
 
-    @Test("that writes garbage to descriptor 3 is complained about three times, and works all the same")
+    @Test("Invalid lines on descriptor 3 are logged three times and otherwise ignored")
     func garbage() async throws {
         let harness = try harness(
             """
@@ -229,7 +229,7 @@ struct HandlerProgramTests {
         try await harness.stop()
     }
 
-    @Test("gets SIGTERM with its whole group after a cancel or at its time limit, and SIGKILL after the grace")
+    @Test("A cancel or a run timeout sends SIGTERM to the whole group, and SIGKILL after the grace")
     func cancels() async throws {
         let harness = try harness(
             """
@@ -260,7 +260,7 @@ struct HandlerProgramTests {
         try await harness.stop()
     }
 
-    @Test("has no other descriptors than the four, and its descriptor 3 is no way to the guard")
+    @Test("A program has only its four descriptors, and descriptor 3 does not reach the guard")
     func descriptors() async throws {
         let harness = try harness(
             """
@@ -280,11 +280,11 @@ struct HandlerProgramTests {
         try await harness.stop()
     }
 
-    @Test("that is open for writing is tried again, for moments")
+    @Test("A program that is open for writing is retried for a moment")
     func busy() async throws {
         let harness = try harness("#!/bin/sh\nexit 0\n")
         var state: OperationState?
-        // On a machine with much else to do a moment may be longer than the program is tried: then once more.
+        // On a busy machine the pause may be longer than the retries, so the test tries several times.
         for _ in 0..<10 where state != .finished {
             let writer = try #require(FileHandle(forUpdatingAtPath: folder.path("work")))
             let id = try await harness.broker.put("work", retry: .never)
@@ -305,7 +305,7 @@ struct HandlerProgramTests {
         try await harness.stop()
     }
 
-    @Test("that cannot be started says so")
+    @Test("The error of a program that cannot be started gives the reason")
     func missing() async throws {
         let harness = try harness("#!/no/such/interpreter\n")
         let id = try await harness.broker.put("work", retry: .never)

@@ -9,7 +9,7 @@ import Testing
 struct HealthTests {
     private static let now = ContinuousClock.now
 
-    /// What a worker with two slots says; ages in seconds, nil = never.
+    /// Returns the health of a worker with two slots. Ages in seconds; nil means never.
     private func health(
         claimed: Int? = nil,
         answered: Int? = nil,
@@ -26,14 +26,14 @@ struct HealthTests {
         return state.health(of: queue, at: Self.now)
     }
 
-    @Test("is ready while it claims, waits for work, or all its slots are busy, and Redis answers")
+    @Test("A worker is ready while Redis answers and it claims, waits for work or has all slots busy")
     func ready() {
         #expect(health(claimed: 10, answered: 10) == WorkerHealth(isReady: true, reason: "claiming operations"))
         #expect(health(claimed: 60, answered: 1, listens: true).isReady)
         #expect(health(claimed: 60, answered: 1, busy: 2).reason == "all 2 slots are busy")
     }
 
-    @Test("is not ready when Redis does not answer, no claim turns, or it drains; the reason says which")
+    @Test("A worker is not ready if Redis does not answer, claims stall or it drains; the reason names the cause")
     func notReady() {
         let found = [
             health(), health(claimed: 1, answered: 11, listens: true, busy: 2), health(answered: 1),
@@ -48,7 +48,7 @@ struct HealthTests {
         )
     }
 
-    @Test("becomes ready once it waits for work, and is not when it has stopped")
+    @Test("A worker becomes ready once it waits for work, and is not ready after its stop")
     func running() async throws {
         let harness = Harness()
         #expect(!harness.worker.health().isReady)
@@ -58,7 +58,7 @@ struct HealthTests {
         #expect(!harness.worker.health().isReady)
     }
 
-    @Test("is ready also while there is no queue at all")
+    @Test("A worker is ready while no queue exists")
     func noQueue() async throws {
         let harness = Harness(configuration: .quick("*"))
         harness.start()

@@ -2,9 +2,9 @@ import Testing
 
 @testable import WorkerRuntime
 
-@Suite("A worker without work", .timeLimit(.minutes(60)))
+@Suite("An idle worker", .timeLimit(.minutes(60)))
 struct IdleWatchTests {
-    @Test("has become idle with the first heartbeat after a while without any, once, and again after more work")
+    @Test("The first heartbeat after an idle period reports idle once, and again after more work")
     func once() {
         var watch = IdleWatch()
         let start = ContinuousClock.now
@@ -20,7 +20,7 @@ struct IdleWatchTests {
         }
     }
 
-    @Test("finds code of files among its memory, and nothing that can be written to")
+    @Test("Only executable mappings of files that are not writable count as code")
     func code() {
         let lines: [(String, Range<UInt>?)] = [
             ("7f00-8f00 r-xp 00001000 fe:00 77   /usr/lib/libc.so.6\n", 0x7f00..<0x8f00),

@@ -25,7 +25,7 @@ struct InsideTests {
         }
     }
 
-    @Test("once has an effect once: later attempts get its result, one that throws is tried again")
+    @Test("once runs an effect once: later attempts get its result, and an effect that throws runs again")
     func once() async throws {
         let notes = Notes()
         let harness = Harness(handlers: [
@@ -53,7 +53,7 @@ struct InsideTests {
         try await harness.stop()
     }
 
-    @Test("calls of once with one label at the same time have one effect")
+    @Test("Calls of once with one label at the same time run one effect")
     func atOnce() async throws {
         let notes = Notes()
         let harness = Harness(handlers: [
@@ -80,7 +80,7 @@ struct InsideTests {
         try await harness.stop()
     }
 
-    @Test("once stores a result although the operation is cancelled meanwhile")
+    @Test("once stores its result even if the operation is cancelled meanwhile")
     func cancelled() async throws {
         let gate = Gate()
         let harness = Harness(handlers: [
@@ -102,7 +102,7 @@ struct InsideTests {
     }
 
     @Test(
-        "once refuses bad labels and untracked operations before the effect; a result too large is no other attempt's"
+        "once refuses bad labels and untracked operations before the effect; too large a result ends the operation"
     )
     func refused() async throws {
         let notes = Notes()
@@ -132,7 +132,7 @@ struct InsideTests {
         try await harness.stop()
     }
 
-    @Test("iterate goes on behind the last finished element in the next attempt, and does nothing when all are done")
+    @Test("iterate continues behind the last finished element in the next attempt, and does nothing after the last")
     func iterate() async throws {
         let notes = Notes()
         let harness = Harness(handlers: [
@@ -151,7 +151,7 @@ struct InsideTests {
         try await harness.stop()
     }
 
-    @Test("iterate takes cursors of pages, and rows behind a cursor")
+    @Test("iterate accepts cursors of pages, and rows behind a cursor")
     func cursors() async throws {
         let notes = Notes()
         let harness = Harness(handlers: [
@@ -185,7 +185,7 @@ struct InsideTests {
         try await harness.stop()
     }
 
-    @Test("iterate leaves its slot after its time slice to what waits, and goes on behind it, without a used attempt")
+    @Test("After its time slice, iterate leaves its slot to waiting operations and continues in the same attempt")
     func slices() async throws {
         let notes = Notes()
         var configuration = WorkerConfiguration.quick()
@@ -210,7 +210,7 @@ struct InsideTests {
         try await harness.stop()
     }
 
-    @Test("iterate ends between two elements when a cancel is requested, and refuses an untracked operation")
+    @Test("iterate ends between two elements on a cancel, and refuses an untracked operation")
     func iterateCancelled() async throws {
         let (notes, gate) = (Notes(), Gate())
         let harness = Harness(handlers: [

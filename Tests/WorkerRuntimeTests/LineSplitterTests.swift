@@ -16,7 +16,7 @@ struct LineSplitterTests {
         return lines.withLock { $0 }
     }
 
-    @Test("are cut between characters wherever the limit is, however the bytes come")
+    @Test("Lines are cut between characters at any limit, however the bytes arrive")
     func everyOffset() {
         let text = "ab日本語🙂e\u{301}の長い行"
         for limit in 7...(text.utf8.count + 1) {
@@ -28,7 +28,7 @@ struct LineSplitterTests {
         }
     }
 
-    @Test("are whole up to the limit, without an empty one behind them")
+    @Test("A line up to the limit stays whole, and no empty line follows it")
     func exactly() {
         #expect(lines(of: "123456\n1234567\n\n12", limit: 6, chunk: 4) == ["123456", "123…", "4567", "", "12"])
     }

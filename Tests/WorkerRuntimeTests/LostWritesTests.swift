@@ -6,10 +6,10 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-/// The broker comes back without its last writes: what it has handed out, and the counter of fences.
+/// The broker comes back without its last writes: the claimed operations and the fence counter.
 @Suite("A broker that has lost its last writes", .timeLimit(.minutes(60)))
 struct LostWritesTests {
-    @Test("hands nothing out under a fence that the worker holds: what runs ends for itself alone", arguments: [1, 4])
+    @Test("A fence that the worker still holds is not reused; the lost operation ends uncounted", arguments: [1, 4])
     func fences(slots: Int) async throws {
         let gate = Gate()
         let fences = Mutex<[Int64]>([])

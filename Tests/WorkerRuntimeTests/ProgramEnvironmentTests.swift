@@ -9,7 +9,7 @@ struct ProgramEnvironmentTests {
         "DATABASE_URL": "d", "AWS_KEY": "k", "AWS_ID": "i", "SLUICE_REDIS_URL": "r", "PATHS": "no",
     ]
 
-    @Test("has what every program needs, and beyond that what it was given by name or beginning")
+    @Test("A program gets the standard variables, and others by name or prefix")
     func selection() {
         let standard: Set = ["PATH", "HOME", "LC_ALL", "LANG", "TZ", "TMPDIR", "USER"]
         func names(_ patterns: String...) -> Set<String> {
@@ -21,17 +21,17 @@ struct ProgramEnvironmentTests {
         #expect(names("*") == Set(worker.keys))
     }
 
-    @Test("takes names of variables only", arguments: ["A=b", "", "1A", "A B", "A*B", "**", "Ä", "A-B", "A\n"])
+    @Test("Other texts are refused", arguments: ["A=b", "", "1A", "A B", "A*B", "**", "Ä", "A-B", "A\n"])
     func wrongNames(text: String) {
         #expect(!ProgramEnvironment.isPattern(text))
     }
 
-    @Test("takes any name of a variable", arguments: ["A", "_", "a_1", "A*", "*", "A_*"])
+    @Test("Any variable name or prefix is accepted", arguments: ["A", "_", "a_1", "A*", "*", "A_*"])
     func names(text: String) {
         #expect(ProgramEnvironment.isPattern(text))
     }
 
-    @Test("is documented for every built-in operation that takes arguments")
+    @Test("Every built-in operation is documented with its arguments")
     func reference() {
         #expect(Set(BuiltinReference.all.map(\.name)) == BuiltinOperations.names)
         for operation in BuiltinReference.all { #expect(operation.arguments?.isEmpty != true, "\(operation.name)") }

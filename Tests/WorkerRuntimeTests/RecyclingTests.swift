@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A worker with a limited life", .timeLimit(.minutes(60)))
 struct RecyclingTests {
-    @Test("ends after so many runs, with one slot exactly then, and gives back what it had claimed ahead")
+    @Test("With one slot, a worker ends exactly at its limit of runs and gives back what it claimed ahead")
     func afterRuns() async throws {
         var configuration = WorkerConfiguration.quick(slots: 1)
         configuration.maxOperations = 7
@@ -25,7 +25,7 @@ struct RecyclingTests {
         #expect(try await harness.broker.snapshot(queue: "default", executingRows: 0).workers.isEmpty)
     }
 
-    @Test("lets what runs beside the last one end")
+    @Test("A worker at its limit lets other running operations end")
     func letsOthersEnd() async throws {
         let gate = Gate()
         var configuration = WorkerConfiguration.quick(slots: 2)
@@ -42,7 +42,7 @@ struct RecyclingTests {
         #expect(try await harness.state(short) == .finished)
     }
 
-    @Test("ends when a heartbeat finds more memory than it may use, and not before")
+    @Test("A worker ends when a heartbeat finds more memory than allowed, and not before")
     func aboveMemory() async throws {
         var configuration = WorkerConfiguration.quick()
         configuration.maxResidentBytes = 16 << 20
@@ -54,7 +54,7 @@ struct RecyclingTests {
         #expect(harness.log.messages.contains { $0.contains("recycling: the limit of resident memory") })
     }
 
-    @Test("refuses limits with which it would end at once")
+    @Test("Limits that would end a worker at once are refused")
     func validation() {
         #expect(throws: WorkerError.self) { try WorkerConfiguration(maxOperations: 0).validate() }
         #expect(throws: WorkerError.self) { try WorkerConfiguration(maxResidentBytes: 1 << 20).validate() }

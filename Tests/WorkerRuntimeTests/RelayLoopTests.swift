@@ -5,9 +5,10 @@ import Testing
 
 @testable import WorkerRuntime
 
-@Suite("Ends that another queue has to hear of", .timeLimit(.minutes(60)))
+@Suite("Relayed ends of dependencies", .timeLimit(.minutes(60)))
 struct RelayLoopTests {
-    /// A broker in which one of a queue that no worker serves has ended, and one of the worker's queue waits for it.
+    /// Returns a broker with an ended operation in a queue that no worker serves, and a dependent in the worker's
+    /// queue.
     private func broker() async throws -> (broker: InMemoryBroker, waiting: OperationID) {
         let broker = InMemoryBroker()
         let first = NewOperation(envelope: OperationEnvelope(name: "work").encoded())
@@ -22,7 +23,7 @@ struct RelayLoopTests {
         return (broker, waiting.id)
     }
 
-    @Test("are carried out of a queue without a worker by the look at some queue, now and then")
+    @Test("The relay loop relays the ends of a queue without a worker")
     func looks() async throws {
         let (broker, waiting) = try await broker()
         let harness = Harness(broker: broker)
@@ -34,7 +35,7 @@ struct RelayLoopTests {
         await task.value
     }
 
-    @Test("are carried at once by a worker of the queue in which they are")
+    @Test("A worker of the queue relays its ends at once")
     func carries() async throws {
         let (broker, waiting) = try await broker()
         let harness = Harness(

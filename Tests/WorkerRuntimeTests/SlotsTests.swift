@@ -5,14 +5,14 @@ import Testing
 
 @Suite("A worker's slots", .timeLimit(.minutes(60)))
 struct SlotsTests {
-    /// Slots of several queues, each with so many of its own.
+    /// Returns slots of several queues, each with the given number of its own.
     private func slots(_ count: Int, own: [Int] = [0]) -> Slots {
         var slots = Slots(count: count)
         for number in own { slots.add(own: number) }
         return slots
     }
 
-    @Test("are free, reserved, claimed for and run in, one after the other")
+    @Test("A slot is free, reserved, claimed for and used, one after the other")
     func life() {
         var slots = slots(2)
         slots.reserve(0)
@@ -27,7 +27,7 @@ struct SlotsTests {
         #expect(slots.free == 2 && slots.running == 0)
     }
 
-    @Test("of a queue's own are kept for it, and for no other queue")
+    @Test("A queue's own slots are reserved for it and for no other queue")
     func own() {
         var slots = slots(3, own: [2, 0])
         #expect(slots.kept == 2 && slots.mayUse(1))
@@ -40,7 +40,7 @@ struct SlotsTests {
         #expect(slots.mayUse(0) && slots.mayUse(1))
     }
 
-    @Test("are claimed for at most as often as a call may ask")
+    @Test("A claim covers at most as many slots as the call may ask for")
     func limits() {
         var slots = slots(10)
         for _ in 0..<6 { slots.reserve(0) }
@@ -50,7 +50,7 @@ struct SlotsTests {
         #expect(slots.free == 1 && slots.parts[0].claiming == 7)
     }
 
-    @Test("that a claim will fill are borrowed when none is free, and change nothing for other queues")
+    @Test("A slot that a claim will fill is borrowed if none is free, and other queues are not affected")
     func borrows() {
         var slots = slots(2, own: [0, 1])
         slots.reserve(0)
@@ -61,19 +61,19 @@ struct SlotsTests {
         #expect(slots.mayUse(1))
     }
 
-    @Test("that are borrowed go back to the claim when a body ends and nothing waits")
+    @Test("A borrowed slot goes back to the claim when a body ends and nothing waits")
     func givenBack() {
         var slots = slots(2)
         for _ in 0..<2 { slots.reserve(0) }
         for _ in 0..<2 { slots.start(0) }
         slots.end(0, hasWaiting: true)
-        // The body that still runs has borrowed one of the two.
+        // The running body has borrowed one of the two slots.
         #expect(slots.parts[0].borrowed == 1 && slots.free == 0)
         slots.end(0, hasWaiting: false)
         #expect(slots.parts[0].borrowed == 0 && slots.parts[0].reserved == 2 && slots.free == 0)
     }
 
-    @Test("that are borrowed belong to the operation once the claim is over or revoked")
+    @Test("A borrowed slot belongs to the operation once the claim ends or is revoked")
     func settled() {
         for isRevoked in [true, false] {
             var slots = slots(1)
@@ -91,7 +91,7 @@ struct SlotsTests {
     }
 
     @Test(
-        "are never used twice, and the counts of the worker are those of its queues",
+        "No slot is used twice, and the counts of the worker equal those of its queues",
         arguments: 1...20 as ClosedRange<UInt64>
     )
     func anyOrder(seed: UInt64) {

@@ -6,7 +6,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("An operation that does not end after a cancel", .timeLimit(.minutes(60)))
+@Suite("A stuck operation", .timeLimit(.minutes(60)))
 struct StuckTests {
     private func stubborn(_ gate: Gate, policy: StuckPolicy = .free) -> Harness<InMemoryBroker> {
         var configuration = WorkerConfiguration.quick(slots: 1, grace: .milliseconds(50))
@@ -15,7 +15,7 @@ struct StuckTests {
     }
 
     @Test(
-        "at its time limit is dead after the grace, without another attempt, and its slot is free while its body goes on"
+        "At its run timeout a stuck operation is dead after the grace without a retry, and its slot is free"
     )
     func timeLimit() async throws {
         let gate = Gate()
@@ -36,7 +36,7 @@ struct StuckTests {
         try await harness.stop()
     }
 
-    @Test("after a cancel is cancelled")
+    @Test("A stuck operation ends as cancelled after a cancel")
     func cancelled() async throws {
         let gate = Gate()
         let harness = stubborn(gate)
@@ -51,7 +51,7 @@ struct StuckTests {
         try await harness.stop()
     }
 
-    @Test("has no fence any more, and nothing that it writes arrives")
+    @Test("A stuck operation has no fence, and its reports are dropped")
     func writes() async throws {
         let gate = Gate()
         let refused = Mutex<Bool?>(nil)
@@ -78,7 +78,7 @@ struct StuckTests {
         try await harness.stop()
     }
 
-    @Test("is reported once, as dead")
+    @Test("The end hook of a stuck operation runs once, with dead")
     func told() async throws {
         let gate = Gate()
         let told = Mutex<[OperationState]>([])
@@ -94,7 +94,7 @@ struct StuckTests {
         try await harness.stop()
     }
 
-    @Test("ends its worker, which asks for another process, once what else it runs has ended")
+    @Test("With the policy replace, a stuck operation ends its worker once the others have ended")
     func replaced() async throws {
         let (gate, other) = (Gate(), Gate())
         var configuration = WorkerConfiguration.quick(slots: 2, drain: .seconds(30), grace: .milliseconds(50))
@@ -121,7 +121,7 @@ struct StuckTests {
         gate.open()
     }
 
-    @Test("holds a thread of blocking bodies: the log says once that it is replaced, or cannot be, or is free")
+    @Test("Each change of the blocking threads is logged once: replaced, none left, free")
     func threads() {
         let harness = stubborn(Gate())
         for (stuck, waiting) in [(0, 3), (1, 0), (64, 0), (65, 2), (70, 9), (64, 0), (0, 0), (0, 1)] {
@@ -134,7 +134,7 @@ struct StuckTests {
         #expect(messages[1].contains("--stuck replace"))
     }
 
-    @Test("does not hold up a worker that was told to stop")
+    @Test("A stuck operation does not delay a worker that stops")
     func stopping() async throws {
         let gate = Gate()
         let harness = stubborn(gate, policy: .replace)

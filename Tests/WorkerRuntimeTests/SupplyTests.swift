@@ -3,7 +3,7 @@ import Testing
 
 @testable import WorkerRuntime
 
-@Suite("What a worker knows of a queue's work", .timeLimit(.minutes(60)))
+@Suite("A worker's knowledge of the work in a queue", .timeLimit(.minutes(60)))
 struct SupplyTests {
     private let now = ContinuousClock.now
 
@@ -13,7 +13,7 @@ struct SupplyTests {
         return supply
     }
 
-    @Test("is that something may be ready, until a claim has found nothing more")
+    @Test("Something may be ready until a claim finds nothing more")
     func claims() {
         #expect(Supply().state == .ready)
         #expect(supply(after: Claim(status: .ok)).state == .quiet)
@@ -23,7 +23,7 @@ struct SupplyTests {
         #expect(supply(after: Claim(status: .staleEpoch)).state == .ready)
     }
 
-    @Test("is that the queue is paused, until an answer says otherwise")
+    @Test("A queue counts as paused until an answer says otherwise")
     func pauses() {
         let paused = Claim(status: .paused)
         #expect(supply(after: paused, expectsMore: true).state == .paused)
@@ -33,7 +33,7 @@ struct SupplyTests {
         #expect(supply(after: Claim(status: .ok), Claim(status: .noLease)).state == .quiet)
     }
 
-    @Test("is that as many run as may, until a token, a due time or a heartbeat says otherwise")
+    @Test("A queue counts as limited until a token, a due time or a heartbeat says otherwise")
     func limits() {
         let limited = Claim(status: .limited)
         #expect(supply(after: limited, expectsMore: true).state == .limited)
@@ -51,7 +51,7 @@ struct SupplyTests {
         #expect(supply.state == .ready)
     }
 
-    @Test("changes when a wake-up token is taken, and when something is due")
+    @Test("A wake-up token or a due time makes the queue ready")
     func wakes() {
         var supply = supply(after: Claim(status: .ok, nextDueMilliseconds: 50))
         #expect(supply.nextDue == now + .milliseconds(50))
@@ -64,7 +64,7 @@ struct SupplyTests {
         #expect(supply.state == .ready && supply.wakes == 1)
     }
 
-    @Test("keeps what another answer says, where it is not known which one Redis gave last")
+    @Test("If the order of two answers is unknown, the ready state and the earlier due time stay")
     func oneOfSeveral() {
         var supply = supply(after: Claim(status: .ok, more: true, nextDueMilliseconds: 50))
         supply.learnOneOfSeveral(Claim(status: .ok, nextDueMilliseconds: 70), now)

@@ -3,9 +3,9 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// An HTTP server of a few lines: one thread per connection, one request each. What a path gives is said when it is made.
+/// A minimal HTTP server: one thread per connection, one request each. The closure maps a path to its answer.
 final class TinyServer: Sendable {
-    /// What is written to the connection: bytes, or a pause until the test lets it go on.
+    /// A part of an answer: bytes, or a pause until the test opens the latch.
     enum Piece: Sendable {
         case bytes([UInt8])
         case gate(Latch)
@@ -18,11 +18,11 @@ final class TinyServer: Sendable {
     private let cut = Mutex(0)
     let port: Int
 
-    /// Paths that were asked for, in order.
+    /// The requested paths, in order
     var requests: [String] { log.withLock { $0 } }
-    /// Whole requests, heads and bodies, in order.
+    /// The whole requests, heads and bodies, in order
     var requestTexts: [String] { texts.withLock { $0 } }
-    /// Connections that the client has closed before it had everything.
+    /// The number of connections that the client closed before it had the whole answer
     var cutCount: Int { cut.withLock { $0 } }
 
     init(answers: @escaping @Sendable (String) -> [Piece]) throws {
@@ -79,7 +79,7 @@ final class TinyServer: Sendable {
         }
     }
 
-    /// The head has ended, and the body has the length that it says.
+    /// Returns whether the head has ended and the body has the length that the head states.
     private static func isComplete(_ request: [UInt8]) -> Bool {
         let text = String(decoding: request, as: UTF8.self)
         guard let end = text.range(of: "\r\n\r\n") else { return false }

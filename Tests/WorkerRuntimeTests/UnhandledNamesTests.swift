@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Names of unhandled operations", .timeLimit(.minutes(60)))
 struct UnhandledNamesTests {
-    @Test("go with the next claims until one has left none of them")
+    @Test("Names go with each claim until one claim has left no operation with them")
     func asks() {
         var names = UnhandledNames()
         names.add(["a", "b", "a"])
@@ -16,7 +16,7 @@ struct UnhandledNamesTests {
         #expect(names.isEmpty && names.ask().names.isEmpty)
     }
 
-    @Test("stay where a notice came after the claim was sent")
+    @Test("A name stays if a notice arrived after the claim was sent")
     func news() {
         var names = UnhandledNames()
         names.add(["a"])
@@ -26,7 +26,7 @@ struct UnhandledNamesTests {
         #expect(names.ask().names == ["a"])
     }
 
-    @Test("that were not asked for stay")
+    @Test("Names beyond the limit of one claim stay")
     func many() {
         var names = UnhandledNames()
         let all = (0...Defaults.unhandledNamesClaimed).map { "name\($0)" }

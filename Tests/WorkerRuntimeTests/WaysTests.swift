@@ -7,7 +7,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-/// An asynchronous Foundation operation that ends when it is told to, and on a cancel only if it listens.
+/// An asynchronous Foundation operation that the test finishes. A cancel ends it only if `listens` is true.
 private class Manual: Foundation.Operation, @unchecked Sendable {
     private let state = Mutex((executing: false, finished: false))
     let listens: Bool
@@ -63,9 +63,9 @@ private struct Divide: DistributedOperation {
     func main(_ context: OperationContext) async throws -> [String: Double] { ["share": .nan] }
 }
 
-@Suite("A worker runs", .timeLimit(.minutes(60)))
+@Suite("Ways to write an operation of a worker", .timeLimit(.minutes(60)))
 struct WaysTests {
-    @Test("a body whose result cannot be stored once: it is dead, and the error says where")
+    @Test("A body whose result cannot be stored is dead after one attempt, and the error names the place")
     func noJSON() async throws {
         let harness = Harness(register: {
             $0.register(OperationDefinition<Void, [Double]>("ratio") { [1, .infinity] })
@@ -82,7 +82,7 @@ struct WaysTests {
         try await harness.stop()
     }
 
-    @Test("closures by name, with typed arguments and results, or without")
+    @Test("A worker runs closures by name, with typed arguments and results or without")
     func closures() async throws {
         struct Crop: Codable { let path: String, width: Int }
         let harness = Harness(register: {
@@ -108,7 +108,7 @@ struct WaysTests {
         try await harness.stop()
     }
 
-    @Test("several closures as one operation: together, and to their end")
+    @Test("Several closures run as one operation, at the same time and all to their end")
     func concurrent() async throws {
         let (both, first, second) = (Latch(), Latch(), Latch())
         let bodies: [@Sendable (Int) async throws -> Int] = [
@@ -134,7 +134,7 @@ struct WaysTests {
         try await harness.stop()
     }
 
-    @Test("a bound method: its result and its error are the operation's")
+    @Test("The result and the error of a bound method become those of the operation")
     func method() async throws {
         let account = Account()
         let harness = Harness(register: {
@@ -154,7 +154,7 @@ struct WaysTests {
         try await harness.stop()
     }
 
-    @Test("blocking bodies on threads of their own, which see a cancel and a time limit by looking")
+    @Test("Blocking bodies run on separate threads and detect a cancel or timeout by checking for it")
     func blocking() async throws {
         let count = ProcessInfo.processInfo.activeProcessorCount * 3
         let inside = Mutex(0)
@@ -183,7 +183,7 @@ struct WaysTests {
         harness.start()
         var blocked: [OperationID] = []
         for _ in 0..<count { blocked.append(try await harness.broker.put("block", "1")) }
-        // All of them block at the same time, more than the cooperative pool has threads, and tasks go on.
+        // All bodies block at the same time, more than the cooperative pool has threads, and tasks continue.
         #expect(await comesTrue { inside.withLock { $0 } == count })
         let cancelled = try await harness.broker.put("watch", "1")
         #expect(try await comesTrue { try await harness.detail(cancelled)?.progress?.message == "turning" })
@@ -198,7 +198,7 @@ struct WaysTests {
         try await harness.stop()
     }
 
-    @Test("Foundation operations unchanged, with their result, name, priority and quality of service")
+    @Test("Foundation operations run unchanged, with result, name, priority and quality of service")
     func foundation() async throws {
         let made = Mutex<[Manual]>([])
         let harness = Harness(register: {
@@ -239,7 +239,7 @@ struct WaysTests {
         try await harness.stop()
     }
 
-    @Test("Foundation operations that never finish, until their time is up; one that cancels itself is discarded")
+    @Test("A Foundation operation that never finishes ends at its timeout; one that cancels itself is discarded")
     func endless() async throws {
         let options = LocalOperationOptions(runTimeout: .milliseconds(50), grace: .milliseconds(50))
         let made = Mutex<[Manual]>([])
@@ -261,7 +261,7 @@ struct WaysTests {
         #expect(try await harness.reaches(.dead, stuck))
         #expect(try await harness.error(stuck)?.type == "timeout")
         #expect(made.withLock { $0.first?.isCancelled } == true)
-        // Its slot, the only one, is free.
+        // The only slot is free.
         let quitter = try await harness.broker.put("stuck", "true", runTimeout: .seconds(60))
         #expect(await comesTrue { made.withLock { $0.count == 2 && $0[1].isExecuting } })
         made.withLock { $0[1] }.cancel()

@@ -1,8 +1,11 @@
-/// Puts a script together: a line `-- include: NAME` is replaced by that file of `Scripts/includes`, the first time that it is named. A file
-/// includes what it uses itself. The base comes first; where a fast path stands in it, behind what this one uses and before the rest.
+/// Assembles a script from its file and its includes.
 ///
-/// Files with a line `-- in the base` come before all others, which stand in a function. Each time that Lua makes a function, it searches
-/// the locals that this one uses and that belong to the function around it one by one; those further out cost it nothing.
+/// A line `-- include: NAME` is replaced by that file of `Scripts/includes`, the first time that it is named. Each file
+/// includes what it uses itself. Files with a line `-- in the base` come first, in the order in which they are
+/// included. A fast path in the base therefore comes after the files that it uses and before the rest.
+///
+/// All other files are put into one function after the base. Whenever Lua makes a function, it searches one by one the
+/// locals of the enclosing function that the new function uses. Locals further out cost nothing.
 struct ScriptAssembler {
     typealias Line = ArraySlice<UInt8>
     private static let comment = Array("-- ".utf8)
@@ -24,7 +27,7 @@ struct ScriptAssembler {
         return Self.nest(header + ScriptPruner.prune(assembler.base + [Self.endOfBase[...]] + rest))
     }
 
-    /// The lines of a file, with those of its includes that are not in the base.
+    /// The lines of a file and its includes, without includes that belong to the base.
     private mutating func expand(_ file: [UInt8]) -> [Line] {
         var lines: [Line] = []
         for line in file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {

@@ -1,9 +1,9 @@
-/// Puts the values of constants where their names are used. A function of Lua may have no more than 200 locals, and what a function uses of those
-/// around it costs time when it is made.
+/// Replaces names of constants by their values. A Lua function can have at most 200 locals, and each outer local that a
+/// function uses costs time when Lua makes the function.
 enum ScriptConstants {
     typealias Line = ScriptPruner.Line
 
-    /// Lines `local NAME = 12` and `local NAME = 'text'` go, if no other line has a local of that name.
+    /// Removes lines `local NAME = 12` and `local NAME = 'text'` unless another line has a local of that name.
     static func inline(_ source: String) -> String {
         let lines = Array(source.utf8).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         return String(decoding: Array(inline(lines).joined(separator: [UInt8(ascii: "\n")])), as: UTF8.self)
@@ -41,7 +41,7 @@ enum ScriptConstants {
 }
 
 extension ScriptPruner.Line {
-    /// Of `local name = …`, however deep it stands.
+    /// The name in `local name = …`, at any indentation.
     fileprivate var localName: ScriptPruner.Line? {
         let text = drop { $0 == UInt8(ascii: " ") }
         guard text.starts(with: "local ".utf8) else { return nil }
@@ -54,7 +54,7 @@ extension ScriptPruner.Line {
         return value.isLiteral ? (name, value) : nil
     }
 
-    /// A number, or a text in quotes without an escape.
+    /// A number, or a text in quotes without escapes.
     private var isLiteral: Bool {
         let quote = UInt8(ascii: "'")
         if first == quote {

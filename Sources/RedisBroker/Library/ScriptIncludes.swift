@@ -1,4 +1,4 @@
-/// The files that scripts include, by the folders of `Scripts/includes`: a line each.
+/// The files that scripts include, one per line, by the folders of `Scripts/includes`.
 enum ScriptIncludes {
     static func file(_ name: String, testClock: Bool) -> [UInt8] {
         switch name {

@@ -2,12 +2,14 @@ import RedisClient
 
 /// The scripts, each assembled from the embedded `.lua` files when it is first called.
 struct ScriptLibrary: Sendable {
-    /// In the order of `ScriptName`.
+    /// All scripts, in the order of `ScriptName`.
     let all: [RedisScript]
 
     /// - Parameters:
-    ///   - testClock: time is read from the key `{namespace/queue}:clock` instead of the server's clock.
-    ///   - edit: changes the assembled sources, for negative controls. Constants have their names then.
+    ///   - testClock: whether scripts read the time from the key `{namespace/queue}:clock` instead of the server's
+    ///     clock.
+    ///   - edit: changes the assembled sources, for negative controls. Gets them before constants are replaced by
+    ///     values.
     init(testClock: Bool = false, edit: (@Sendable (String) -> String)? = nil) {
         all = ScriptName.allCases.map { name in
             RedisScript(name: name.description) {
@@ -21,10 +23,10 @@ struct ScriptLibrary: Sendable {
 }
 
 extension RedisBroker {
-    /// The names of all scripts, as their files are called.
+    /// The names of all scripts, which are also the names of their files.
     package static var scriptNames: [String] { ScriptName.allCases.map(\.description) }
 
-    /// What is sent to Redis under a script's name, with all includes; nil if there is none.
+    /// The source that is sent to Redis for a script, with all includes; nil if no script has this name.
     package static func scriptSource(named name: String) -> String? {
         ScriptLibrary().all.first { $0.name == name }?.source
     }

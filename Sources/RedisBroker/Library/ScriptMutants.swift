@@ -1,51 +1,53 @@
 #if DEBUG
     import Foundation
 
-    /// Scripts that break one rule each, for the negative controls of `scripts/faults`: a harness that stays green under one of
-    /// them proves nothing. Debug builds only, and only where the environment names one in `SLUICE_MUTANT`.
+    /// Scripts that break one rule each: the negative controls of `scripts/faults`. A test that passes with one of them
+    /// proves nothing. Exists only in debug builds; the environment variable `SLUICE_MUTANT` names one.
     enum ScriptMutant: String, CaseIterable {
-        /// What a claim pops is kept nowhere.
+        /// A claim takes operations from the queue without storing them anywhere.
         case noInFlight = "no-in-flight"
-        /// A worker's late write counts, whoever owns the operation by now.
+        /// Redis accepts the late write of a worker that no longer owns the operation.
         case noFence = "no-fence"
-        /// A cancel is only a message.
+        /// A cancel request is only a message and is not stored.
         case cancelByMessageOnly = "cancel-by-message-only"
-        /// Nobody looks after lost workers.
+        /// No worker recovers the operations of lost workers.
         case noSweeper = "no-sweeper"
-        /// A worker never learns what a lost reply has handed to it.
+        /// A worker never learns which operations it got in a lost reply.
         case noReconcile = "no-reconcile"
-        /// A lost delivery is not counted.
+        /// A delivery to a worker that is lost is not counted.
         case noDeliveryCount = "no-delivery-count"
-        /// A limit does not count what runs.
+        /// A concurrency limit does not count running operations.
         case noPlaces = "no-places"
-        /// A claim does not count what its own call has not written yet: a serial queue stalls behind each completion.
+        /// A claim does not count changes of its own call that are not written yet. A serial queue stalls after each
+        /// completion.
         case noUnflushed = "no-unflushed"
-        /// A limit key does not count what runs.
+        /// A limit key does not count running operations.
         case noKeyPlaces = "no-key-places"
-        /// A limit key's rate counts no start.
+        /// The rate of a limit key does not count starts.
         case noKeyRate = "no-key-rate"
-        /// What comes to a taken unique key does not wait for its turn.
+        /// An operation with a taken unique key does not wait for its turn.
         case noTurns = "no-turns"
-        /// Of many dependents, those do not hear of an end that are too many for its call.
+        /// If an operation has too many dependents for one call, the rest never learn of its end.
         case noOutbox = "no-outbox"
-        /// What waits for operations of other queues never asks how they stand.
+        /// Dependents in other queues never ask for the state of their dependencies.
         case noAsk = "no-ask"
-        /// What a body has enqueued with its completion starts however its run ends.
+        /// Operations that a body enqueues with its completion start even if its run fails.
         case noRunEnd = "no-run-end"
-        /// What has opened a group may be gone without notice.
+        /// The opener of a group may disappear unnoticed.
         case noSilence = "no-silence"
-        /// A worker that watches for schedules is never replaced.
+        /// The timer owner for schedules is never replaced.
         case noScheduleTakeover = "no-schedule-takeover"
-        /// The heartbeat is a task like those of bodies. No script is changed: `Heartbeat` does it.
+        /// The heartbeat runs as a task, like bodies do. `Heartbeat` does this without a change of a script.
         case heartbeatOnPool = "heartbeat-on-pool"
 
-        /// - Throws: nothing, but ends the process if the name is unknown: a control that breaks nothing would pass for one.
+        /// Ends the process if the name is unknown. Otherwise a control that breaks nothing would seem to
+        /// work.
         static let current: ScriptMutant? = ProcessInfo.processInfo.environment["SLUICE_MUTANT"].map { name in
             guard let mutant = ScriptMutant(rawValue: name) else { preconditionFailure("no mutant \"\(name)\"") }
             return mutant
         }
 
-        /// What is replaced in the assembled scripts, and by what.
+        /// The texts to replace in the assembled scripts, and their replacements.
         private var replacements: [(String, String)] {
             switch self {
             case .noInFlight:
@@ -115,7 +117,7 @@
 
         static let ofScripts = allCases.filter { !$0.replacements.isEmpty }
 
-        /// Whether every replacement is still found in some script.
+        /// Whether some script contains each text to replace.
         func applies(to sources: [String]) -> Bool {
             replacements.allSatisfy { pattern, _ in sources.contains { $0.contains(pattern) } }
         }

@@ -1,5 +1,5 @@
-/// The scripts: a case and a row each. Their access rules, the list in `docs/scripts.md` and the output of `sluice redis script` are read from
-/// here and from the files, which name their includes, keys and commands.
+/// The scripts, with a case and a row each. The access rules, `docs/scripts.md` and `sluice redis script` follow from
+/// this list and from the files, which name their includes, keys and commands.
 enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case enqueue
     case enqueueLinked
@@ -57,13 +57,13 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case returnLost
     case setStale
 
-    /// As its file is called.
+    /// The name of the script's file.
     var description: String { entry.name }
 
     struct Entry: Sendable {
         let name: String
         let file: @Sendable () -> [UInt8]
-        /// What users of Redis call it.
+        /// The roles whose users call the script.
         let roles: Set<RedisRole>
 
         init(_ name: String, _ file: @escaping @Sendable () -> [UInt8], _ roles: RedisRole...) {

@@ -1,12 +1,14 @@
-/// Leaves out of an assembled script the functions and constants that it does not use. Lua makes every function of a script anew with each call,
-/// and clears it away afterwards: five hundred to a thousand instructions each, where a call for one operation has 200,000. And a function may have no
-/// more than 200 locals, which constants are.
+/// Removes unused functions and constants from an assembled script.
+///
+/// Lua makes every function of a script at each call and clears it away afterwards. A function costs 500 to 1,000
+/// instructions, and a call for one operation takes about 200,000. A Lua function can also have at most 200 locals, and
+/// each constant is one.
 enum ScriptPruner {
     typealias Line = ArraySlice<UInt8>
 
-    /// Lines that belong together: a function with its comment, or one line that stands for itself.
+    /// Lines that belong together: a function with its comment, or a single line.
     private struct Block {
-        /// Nil: always needed.
+        /// The name of the function or constant; nil = always needed.
         var name: Line?
         var lines: ArraySlice<Line>
     }
@@ -48,7 +50,7 @@ extension ScriptPruner.Line {
 
     fileprivate func ends(with text: String) -> Bool { suffix(text.utf8.count).elementsEqual(text.utf8) }
 
-    /// Of a function at the outermost level.
+    /// The name of a function at the outermost level.
     fileprivate var functionName: ScriptPruner.Line? {
         let beginning = "local function "
         guard starts(with: beginning.utf8), let end = firstIndex(of: UInt8(ascii: "(")) else { return nil }
@@ -57,7 +59,7 @@ extension ScriptPruner.Line {
 }
 
 extension ScriptPruner.Line {
-    /// Of a constant in one line, which is called like THIS.
+    /// The name of a constant in one line. Constants have upper-case names.
     var constantName: ScriptPruner.Line? {
         let beginning = "local "
         guard starts(with: beginning.utf8), !ends(with: "{"), !ends(with: "(") else { return nil }
@@ -71,7 +73,7 @@ extension ScriptPruner.Line {
 }
 
 extension UInt8 {
-    /// Of a name in Lua.
+    /// Whether the byte can be part of a Lua name.
     var isOfWord: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true

@@ -1,6 +1,6 @@
 import RedisClient
 
-/// The list of all scripts as a page: `sluice redis script` prints it, and `docs/scripts.md` is that output.
+/// A page with all scripts. `sluice redis script` prints it, and `docs/scripts.md` is that output.
 enum ScriptTable {
     static var page: String {
         let library = ScriptLibrary()
@@ -27,7 +27,7 @@ enum ScriptTable {
         return "| " + cells.joined(separator: " | ") + " |"
     }
 
-    /// The first sentence of the file.
+    /// The first sentence of the script's file.
     private static func purpose(of name: ScriptName) -> String {
         let line = String(decoding: name.entry.file().prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         let comment = line.drop { $0 == "-" || $0 == " " }

@@ -1,9 +1,10 @@
 import NIOCore
 
-/// Passes each call to the link of the node that has its slot, and sends it again if that node refuses it in favor of another one.
+/// Passes each call to the link of the node that has its slot. If that node refuses the call in favor of another one,
+/// sends it there.
 ///
-/// A command that is answered with MOVED, ASK, TRYAGAIN or CLUSTERDOWN was not executed. Calls about one slot keep their order: after
-/// the first such answer, later calls are held until all calls of the slot that were sent have been answered.
+/// A command that is answered with MOVED, ASK, TRYAGAIN or CLUSTERDOWN was not executed. Calls about one slot keep
+/// their order. After the first such answer, later calls are held until all sent calls of the slot have been answered.
 ///
 /// Sendable because all its state is used on one event loop only.
 final class ClusterRouter: @unchecked Sendable {
@@ -166,7 +167,8 @@ final class ClusterRouter: @unchecked Sendable {
         return link
     }
 
-    /// The node of a slot, if there is no connection to it, and why the last try to connect failed. Waits for the end of the first try.
+    /// The node of a slot without a connection, and why the last try to connect failed; nil if the node is connected.
+    /// Waits for the end of the first try.
     func absence(of slot: UInt16) -> EventLoopFuture<(node: String, error: RedisError)?> {
         guard end == nil, let host = map[slot] else {
             return eventLoop.makeSucceededFuture((node: "no node", error: end ?? noNode))

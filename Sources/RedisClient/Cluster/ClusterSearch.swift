@@ -4,8 +4,8 @@ import Synchronization
 
 /// One search for a cluster: asks several of its nodes at once which node has which slots.
 ///
-/// The first answer of a node that reports a working cluster is used: a node that is cut off from the others does not report one. If
-/// no node does, the first map is used. All of it runs on one event loop.
+/// Uses the first answer of a node that reports a working cluster, because a node that is cut off does not report one.
+/// If no node does, uses the first map. Runs on one event loop.
 final class ClusterSearch {
     typealias Host = RedisEndpoint.Host
     /// A node that answered. The receiver owns the connection.
@@ -79,7 +79,8 @@ final class ClusterSearch {
     /// The commands that a map is read from.
     static let questions = [RedisCommand("CLUSTER", "SLOTS"), RedisCommand("CLUSTER", "INFO")]
 
-    /// - Returns: the map, and whether the node reports a working cluster; true if the user has no permission for CLUSTER INFO.
+    /// - Returns: the map, and whether the node reports a working cluster. A user without permission for CLUSTER INFO
+    ///   counts as a yes.
     static func read(_ replies: [RedisValue], from host: Host) throws -> (map: SlotMap, isWhole: Bool) {
         if let error = replies[0].error { throw notOfCluster(error) }
         guard let map = SlotMap(replies[0], from: host) else {

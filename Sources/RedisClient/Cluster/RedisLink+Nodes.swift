@@ -26,7 +26,7 @@ extension RedisLink {
             .get()
     }
 
-    /// Connected servers only. Waits for the first try to reach each, and no longer.
+    /// The connected servers. Waits for the first try to reach each server, and no longer.
     package func connectedParts() async throws -> [RedisPart] {
         var connected: [RedisPart] = []
         for part in try await parts() {
@@ -36,7 +36,8 @@ extension RedisLink {
         return connected
     }
 
-    /// Finds the server that a mark identifies, and the server after it in slot order. The next is nil after the last server.
+    /// Finds the server that a mark identifies, and the server after it in slot order. The next one is nil after the
+    /// last server.
     package func part(_ mark: String) async throws -> (part: RedisPart, next: RedisPart?) {
         guard let slot = UInt16(mark) else { return (RedisPart(name: nil, slot: nil), nil) }
         let all = try await parts()
@@ -49,8 +50,8 @@ extension RedisLink {
         try await queue.send(.command(command), configuration.deadline(nil), near: part.slot)
     }
 
-    /// For each key, the unreachable node that has it and why the last try to connect failed; nil if the node is connected. Waits for
-    /// the first try to reach a node, and no longer.
+    /// For each key, the unreachable node that has it and why the last try to connect failed; nil if the node is
+    /// connected. Waits for the first try to reach a node, and no longer.
     package func absences(of keys: [String]) async throws -> [(node: String, error: RedisError)?] {
         guard endpoint.isCluster else { return keys.map { _ in nil } }
         // The node that answers this was found.

@@ -64,7 +64,7 @@ enum Redirection: Equatable {
     case ask(RedisEndpoint.Host)
 
     /// Reads `MOVED slot host:port` and `ASK slot host:port`.
-    /// - Parameter answering: the node that replied. It leaves out its own name.
+    /// - Parameter answering: the node that replied. A node leaves out its own name.
     init?(_ error: RedisServerError, from answering: RedisEndpoint.Host) {
         let words = error.message.split(separator: " ")
         guard words.count >= 3, let slot = UInt16(words[1]), slot < KeySlot.count,

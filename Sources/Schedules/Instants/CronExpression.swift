@@ -2,8 +2,9 @@ import Operations
 
 /// A cron expression: the local times that it matches.
 ///
-/// Five fields, minute to day of the week, or six with the seconds before them; or one of `@hourly @daily @weekly @monthly @yearly`. Where
-/// neither day begins with `*`, a day matches if one of them does, as in cron.
+/// Has five fields, from minute to day of the week, or six with the seconds first. The alternative is one of `@hourly
+/// @daily @midnight @weekly @monthly @yearly @annually`. If neither day field begins with `*` or `?`, a day matches if
+/// one of the fields does, as in cron.
 struct CronExpression: Sendable, Equatable {
     let text: String
     private let seconds: UInt64
@@ -12,19 +13,21 @@ struct CronExpression: Sendable, Equatable {
     private let daysOfMonth: UInt64
     private let months: UInt64
     private let daysOfWeek: UInt64
-    /// A day matches if one of the two does, not both.
+    /// Whether a day matches if one of its two fields does, instead of both.
     private let isEitherDay: Bool
-    /// The minute or the hour begins with `*`: where clocks change, it runs by elapsed time, as in Debian's cron.
+    /// Whether the expression runs by elapsed time when clocks change, as in Debian's cron: its minute or hour begins
+    /// with `*`.
     let runsByElapsedTime: Bool
 
     private static let shorthands = [
         "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
         "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
     ]
-    /// A day that matches at all matches within so many years: 29 February that has to be a certain day of the week.
+    /// An expression that matches at all matches within this many years. The longest gap is that of 29 February on a
+    /// certain day of the week.
     private static let farthestYears = 48
 
-    /// - Throws: `.invalidOption` that says what is wrong, and what was expected.
+    /// - Throws: `.invalidOption` with the error and the expected form in its message.
     init(_ text: String) throws(OperationsError) {
         self.text = text
         do {
@@ -44,7 +47,7 @@ struct CronExpression: Sendable, Equatable {
         try checkMatches()
     }
 
-    /// Six fields, with the seconds.
+    /// The six fields, with the seconds first.
     private static func fields(_ text: String) throws(OperationsError) -> [Substring] {
         if text.hasPrefix("@") {
             guard let fields = shorthands[text.lowercased()] else {
@@ -66,7 +69,7 @@ struct CronExpression: Sendable, Equatable {
         return fields.count == 5 ? ["0"] + fields : fields
     }
 
-    /// There is no 30 February.
+    /// Refuses days that never exist, such as 30 February.
     private func checkMatches() throws(OperationsError) {
         let possible = (1...12).contains { month in
             months.has(month) && (1...CivilDay.mostDays(month: month)).contains { daysOfMonth.has($0) }
@@ -83,7 +86,8 @@ struct CronExpression: Sendable, Equatable {
 
     // MARK: Search
 
-    /// The first local time that matches, this one or later; nil if there is none for decades. Seconds since 1970-01-01 00:00 local time.
+    /// The first matching local time at or after this one, in seconds since 1970-01-01 00:00 local time; nil if no time
+    /// matches for decades.
     func match(from local: Int64) -> Int64? {
         let day = Int(local.floored(by: 86_400))
         let second = Int(local - Int64(day) * 86_400)
@@ -118,7 +122,7 @@ struct CronExpression: Sendable, Equatable {
         return nil
     }
 
-    /// The first matching second of a day, from this one on.
+    /// The first matching second of a day at or after this one.
     private func time(from second: Int) -> Int? {
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60)
         if hours.has(hour) {
@@ -139,7 +143,7 @@ struct CronExpression: Sendable, Equatable {
 extension UInt64 {
     fileprivate func has(_ bit: Int) -> Bool { self >> UInt64(bit) & 1 == 1 }
 
-    /// The lowest bit that is set, from this one on.
+    /// The lowest set bit at or above this one.
     fileprivate func first(from bit: Int) -> Int? {
         let rest = (self >> UInt64(bit)) << UInt64(bit)
         return rest == 0 ? nil : rest.trailingZeroBitCount
@@ -147,6 +151,6 @@ extension UInt64 {
 }
 
 extension Substring {
-    /// A field that says nothing about the day, as cron reads it.
+    /// Whether the field does not restrict the day, as cron reads it.
     fileprivate var isOpen: Bool { hasPrefix("*") || hasPrefix("?") }
 }

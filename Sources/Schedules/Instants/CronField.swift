@@ -4,7 +4,7 @@ import Operations
 struct CronField {
     let name: String
     let range: ClosedRange<Int>
-    /// Names of its values from `range.lowerBound` on.
+    /// The names of the values, from `range.lowerBound` on.
     var words: [String] = []
 
     static let second = CronField(name: "second", range: 0...59)
@@ -16,14 +16,14 @@ struct CronField {
         range: 1...12,
         words: ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
     )
-    /// 7 is Sunday, too.
+    /// Both 0 and 7 are Sunday.
     static let dayOfWeek = CronField(
         name: "day of the week",
         range: 0...7,
         words: ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"]
     )
 
-    /// The values that a text like `1,5-20/3,*/10` stands for, a bit each.
+    /// The values of a text like `1,5-20/3,*/10`, one bit each.
     func values(_ text: Substring) throws(OperationsError) -> UInt64 {
         var values: UInt64 = 0
         for part in text.split(separator: ",", omittingEmptySubsequences: false) { values |= try bits(of: part) }

@@ -1,6 +1,6 @@
 import Operations
 
-/// The instants of a recurrence, in milliseconds since 1970. The work of each call is bounded.
+/// The instants of a recurrence, in milliseconds since 1970. Each call does a bounded amount of work.
 package struct Instants: Sendable, Equatable {
     private enum Rule: Equatable {
         case every(interval: Int64, anchor: Int64)
@@ -9,8 +9,8 @@ package struct Instants: Sendable, Equatable {
 
     private let rule: Rule
 
-    /// - Parameter anchor: an instant from which equal times are counted.
-    /// - Throws: `.invalidOption` for an interval, an expression or a zone that cannot be one.
+    /// - Parameter anchor: the instant from which equal intervals are counted.
+    /// - Throws: `.invalidOption` for an invalid interval, expression or zone.
     package init(_ recurrence: Recurrence, anchor: Int64) throws(OperationsError) {
         switch recurrence.form {
         case .every(let interval):
@@ -26,7 +26,7 @@ package struct Instants: Sendable, Equatable {
         }
     }
 
-    /// The first instant behind this one; nil if there is none for decades.
+    /// The first instant after this one; nil if no instant follows for decades.
     package func next(after instant: Int64) -> Int64? {
         switch rule {
         case .every(let interval, let anchor):
@@ -40,10 +40,10 @@ package struct Instants: Sendable, Equatable {
         }
     }
 
-    /// The last instant up to this one, and not before `first`, which is an instant itself.
+    /// The last instant at or before this one, but not before `first`, which must be an instant.
     package func last(from first: Int64, upTo instant: Int64) -> Int64 {
-        var low = first - 1  // next(after: low) is not behind the instant
-        var high = instant  // next(after: high) is
+        var low = first - 1  // next(after: low) is at or before the instant
+        var high = instant  // next(after: high) is after the instant
         while high - low > 1 {
             let middle = low + (high - low) / 2
             if let next = next(after: middle), next <= instant { low = middle } else { high = middle }
@@ -53,12 +53,13 @@ package struct Instants: Sendable, Equatable {
 }
 
 extension Zone {
-    /// The next instant of an expression with a fixed time: each local time runs once, also one that the clocks skip or show twice.
+    /// The next instant of an expression with a fixed time. Each local time runs once, even if the clocks skip it or
+    /// show it twice.
     fileprivate func nextOnce(_ expression: CronExpression, after second: Int64) -> Int64? {
         expression.match(from: nextLocal(after: second)).map(instant(ofLocal:))
     }
 
-    /// The next instant at which the clocks show a time that the expression matches: a time that they skip does not run, and one that they show
+    /// The next instant at which the clocks show a matching time. A skipped time does not run, and a time that is shown
     /// twice runs twice.
     fileprivate func nextShown(_ expression: CronExpression, after second: Int64) -> Int64? {
         var from = second + 1
@@ -70,7 +71,7 @@ extension Zone {
             } else if local(at: candidate) == match {
                 return candidate
             } else {
-                // The clocks change before a match that is days away: they are asked again near it.
+                // The clocks change before a match that is days away. The search continues near the match.
                 from = candidate - Self.probe
             }
         }

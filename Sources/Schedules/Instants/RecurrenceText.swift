@@ -9,15 +9,15 @@ extension Recurrence: CustomStringConvertible {
         }
     }
 
-    /// Equal times, in milliseconds; nil = a cron expression.
+    /// The interval in milliseconds; nil for a cron expression.
     package var interval: Int64? { if case .every(let milliseconds) = form { milliseconds } else { nil } }
 
-    /// The cron expression and its zone; nil = equal times.
+    /// The cron expression and its zone; nil for equal intervals.
     package var cron: (expression: String, zone: String)? {
         if case .cron(let text, let zone) = form { (text, zone) } else { nil }
     }
 
-    /// Units from large to small: `1h30m`.
+    /// The interval in units from large to small: `1h30m`.
     private static func text(_ milliseconds: Int64) -> String {
         var (rest, text) = (milliseconds, "")
         for (name, size) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)]
@@ -31,7 +31,7 @@ extension Recurrence: CustomStringConvertible {
 }
 
 extension Recurrence {
-    /// The local time of an instant with its offset, as `2026-03-29T03:00:00+02:00`; in UTC for equal times.
+    /// The local time of an instant with its offset, such as `2026-03-29T03:00:00+02:00`; in UTC for equal intervals.
     package func localTime(_ instant: Int64) -> String {
         let zone = cron.flatMap { try? Zone($0.zone) }
         let seconds = instant.floored(by: 1000)

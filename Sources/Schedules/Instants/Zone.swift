@@ -1,19 +1,19 @@
 import Foundation
 import Operations
 
-/// A time zone: what its clocks show at an instant, and the instant at which its clocks show a time. All in whole seconds.
+/// A time zone, which converts instants to local times and back. All values are whole seconds.
 ///
-/// The rules of zones come with Foundation, so they need no files of the machine.
+/// Foundation contains the rules of zones, so no files of the machine are needed.
 struct Zone: Sendable, Equatable {
     let name: String
     private let zone: TimeZone
 
-    /// Farther from a local time than any offset from UTC.
+    /// A distance from a local time that is larger than any offset from UTC.
     static let probe: Int64 = 26 * 3600
 
-    /// - Throws: `.invalidOption` for a name that is in no list of zones, with the nearest one.
+    /// - Throws: `.invalidOption` for a name that Foundation does not have.
     init(_ name: String) throws(OperationsError) {
-        // "GMT+2" is no name of IANA, and its sign is easily taken for the other one.
+        // "GMT+2" is no IANA name, and its sign is easily confused.
         guard let zone = TimeZone(identifier: name), !name.hasPrefix("GMT+"), !name.hasPrefix("GMT-") else {
             throw OperationsError(
                 .invalidOption,
@@ -31,10 +31,11 @@ struct Zone: Sendable, Equatable {
         Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(instant))))
     }
 
-    /// What clocks show, as seconds since 1970-01-01 00:00 of these clocks.
+    /// The local time of an instant, as seconds since 1970-01-01 00:00 local time.
     func local(at instant: Int64) -> Int64 { instant + offset(at: instant) }
 
-    /// The instant at which clocks show a time. Of a time that is shown twice, the first; for a time that is skipped, the first instant after it.
+    /// The instant at which clocks show a local time. For a time that is shown twice, this is the first instant; for a
+    /// skipped time, the first instant after it.
     func instant(ofLocal local: Int64) -> Int64 {
         let (before, after) = offsets(around: local)
         let early = local - before
@@ -47,18 +48,19 @@ struct Zone: Sendable, Equatable {
         return change(from: before, after: local - max(before, after), upTo: local - min(before, after))
     }
 
-    /// A local time from which on clocks show what they have not shown before this instant, at the earliest the next second.
+    /// The first local time after this instant that the clocks have not shown before. Normally, this is one second
+    /// later.
     func nextLocal(after instant: Int64) -> Int64 {
         let local = local(at: instant)
         let first = self.instant(ofLocal: local)
         guard first < instant else { return local + 1 }
-        // These clocks were set back between the first time that they showed this and now.
+        // The clocks were set back between the first instant with this local time and now.
         let before = offset(at: first)
         return change(from: before, after: first, upTo: instant) + before
     }
 
-    /// The first instant behind `from`, at most `high` and at most a day and a bit later, from which on clocks show another offset; nil = the
-    /// offset does not change.
+    /// The first instant after `from` with another offset; nil if the offset does not change. Searches up to `high`,
+    /// and at most 26 hours.
     func change(after from: Int64, upTo high: Int64) -> Int64? {
         let high = min(high, from + Self.probe)
         let offset = offset(at: from)
@@ -69,7 +71,7 @@ struct Zone: Sendable, Equatable {
         (offset(at: local - Self.probe), offset(at: local + Self.probe))
     }
 
-    /// The first instant behind `low`, at most `high`, at which the offset is another one.
+    /// The first instant after `low`, at most `high`, with another offset.
     private func change(from offset: Int64, after low: Int64, upTo high: Int64) -> Int64 {
         var (low, high) = (low, high)
         while high - low > 1 {

@@ -8,7 +8,7 @@ struct CommandTree: Sendable {
         var names: [String]
         var takesValue: Bool
         var valueName: String
-        /// The allowed values, if there are few.
+        /// The allowed values, if the option has a fixed set of them.
         var values: [String]
         var abstract: String
     }
@@ -18,15 +18,15 @@ struct CommandTree: Sendable {
     var abstract: String
     var commands: [CommandTree]
     var options: [Option]
-    /// The names of the arguments without an option.
+    /// The names of the arguments that belong to no option.
     var positionals: [String]
 
-    /// Reads the description of a command and those below it.
+    /// Reads the description of a command and of its subcommands.
     init(_ root: any ParsableCommand.Type) { self.init(Self.description(of: root)) }
 
-    /// What ArgumentParser says of a command and those below it; an empty object if that cannot be read.
+    /// ArgumentParser's description of a command and of its subcommands; an empty object if it cannot be read.
     static func description(of root: any ParsableCommand.Type) -> JSONValue {
-        // Each command has the global options, so this is larger than what is read from elsewhere may be.
+        // Each command repeats the global options, so the description exceeds the usual limit for JSON.
         let limits = JSONLimits(maximumBytes: 1 << 24)
         return (try? JSONValue(parsing: Array(root._dumpHelp().utf8), limits: limits)["command"]) ?? [:]
     }
@@ -43,10 +43,10 @@ struct CommandTree: Sendable {
         }
     }
 
-    /// The command below this one with a name or an alias.
+    /// The subcommand with this name or alias.
     func command(_ name: String) -> CommandTree? { commands.first { $0.name == name || $0.aliases.contains(name) } }
 
-    /// The option with a name, `--queue` or `-q`.
+    /// The option with this name, `--queue` or `-q`.
     func option(_ name: String) -> Option? { options.first { $0.names.contains(name) } }
 
     private static func shown(_ list: JSONValue?) -> [JSONValue] {

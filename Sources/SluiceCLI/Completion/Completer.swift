@@ -1,17 +1,19 @@
 import Operations
 import Selectors
 
-/// Finds what may stand at the cursor of a command line.
+/// Finds completions for the cursor of a command line.
 struct Completer: Sendable {
-    /// Values that are known only to Redis.
+    /// Kinds of values that only Redis knows.
     enum Dynamic: Sendable { case queues, tags, workers, hosts, names, ids, schedules, groups, cancels }
 
     struct Candidate: Sendable, Equatable {
         var text: String
         var note = ""
 
-        /// Whether a shell takes the text as one word that means itself. Names, tags and workers are untrusted, and bash inserts a candidate
-        /// as it is: `$(…)` in a tag must not reach a command line.
+        /// Whether a shell takes the text as one literal word.
+        ///
+        /// Names, tags and workers are untrusted, and bash inserts a candidate unquoted: `$(…)` in a tag must not reach
+        /// a command line.
         var isPlainWord: Bool {
             !text.isEmpty && !text.hasPrefix("-")
                 && text.unicodeScalars.allSatisfy { scalar in
@@ -20,18 +22,20 @@ struct Completer: Sendable {
         }
     }
 
-    /// What may stand at the cursor.
+    /// The completions for the cursor.
     struct Proposal: Sendable {
         var candidates: [Candidate] = []
-        /// Values to read from Redis, and the text that stands before each of them.
+        /// The values to read from Redis, and the text to put before each of them.
         var dynamic: (kind: Dynamic, before: String)?
-        /// Whether names of files may stand there.
+        /// Whether file names are completed too.
         var takesFiles = false
     }
 
     let tree: CommandTree
 
-    /// - Parameter words: the words behind the program's name; the last one is at the cursor.
+    /// Finds the completions for the last word.
+    ///
+    /// - Parameter words: the words after the program's name; the last one is at the cursor.
     func propose(_ words: [String]) -> Proposal {
         let current = words.last ?? ""
         var place = Place(command: tree)
@@ -47,7 +51,7 @@ struct Completer: Sendable {
         if current.hasPrefix("-"), !OperationQuery.isTerm(current) {
             guard let separator = current.firstIndex(of: "=") else {
                 var proposal = options(of: place.command, current)
-                // A negated term begins like an option.
+                // A negated term begins with a dash, as an option does.
                 if place.command.positionals.first == "query" { proposal.candidates += query(current).candidates }
                 return proposal
             }
@@ -77,7 +81,7 @@ struct Completer: Sendable {
 
     private func values(of option: CommandTree.Option, _ current: String, before: String) -> Proposal {
         if !option.values.isEmpty { return Proposal(candidates: option.values.map { Candidate(text: before + $0) }) }
-        // Of a list such as -q mail:3,default only the last value is completed.
+        // In a list such as -q mail:3,default only the last value is completed.
         let start = before + Self.list(current.dropFirst(before.count))
         if option.names.contains("--queue") { return Proposal(dynamic: (.queues, start)) }
         if option.names.contains("--tag") || option.names.contains("--tags") {
@@ -106,9 +110,9 @@ struct Completer: Sendable {
         }
     }
 
-    /// A term of a query: a field, or the value behind it.
+    /// Completes a term of a query: a field, or the value after it.
     private func query(_ current: String) -> Proposal {
-        // A query in one word may have several terms.
+        // A query in one word can have several terms.
         let space = current.lastIndex(of: " ").map { String(current[...$0]) } ?? ""
         let term = current.dropFirst(space.count)
         let sign = term.hasPrefix("-") || term.hasPrefix("!") ? String(term.prefix(1)) : ""
@@ -137,12 +141,12 @@ struct Completer: Sendable {
     }
 }
 
-/// A place in a command line.
+/// A position in a command line.
 private struct Place {
     var command: CommandTree
-    /// The option whose value stands here.
+    /// The option that expects a value here.
     var open: CommandTree.Option?
-    /// How many arguments without an option were before.
+    /// The number of earlier arguments that belong to no option.
     var positionals = 0
     var isBehindTerminator = false
 

@@ -1,10 +1,12 @@
 import ArgumentParser
 import RedisClient
 
-/// The script of a shell that completes command lines with the hidden command `complete`.
+/// The script that completes command lines in a shell, with the hidden command `complete`.
 package enum CompletionScript: String, CaseIterable, ExpressibleByArgument {
     case bash, zsh, fish
 
+    /// The text of the script.
+    ///
     /// - Parameter program: the name of the program.
     package func text(for program: String) -> String {
         let function = "_" + program.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? String($0) : "_" }.joined()
@@ -17,7 +19,7 @@ package enum CompletionScript: String, CaseIterable, ExpressibleByArgument {
         return template.replacing("FUNCTION", with: function).replacing("PROGRAM", with: ShellWords.quoted(program))
     }
 
-    /// Bash splits words at `:` and `=`, and replaces only what is behind the last of these.
+    /// Bash splits words at `:` and `=`, and replaces only the text after the last of these.
     private static let bashText = """
         FUNCTION() {
             local line="${COMP_LINE:0:COMP_POINT}" candidate before current

@@ -3,16 +3,16 @@ import Operations
 import Sluice
 import SluiceMonitor
 
-/// Reads values for completions: in a short time, or none.
+/// Reads values for completions, within a short time limit.
 struct CompletionValues: Sendable {
-    /// A person who presses Tab does not wait longer, unless `--connect-timeout` says so.
+    /// The time limit for a person who presses Tab, unless `--connect-timeout` sets another one.
     private static let patience: Duration = .milliseconds(150)
-    /// How many of the newest operations of each state are read.
+    /// The number of newest operations to read for each state.
     private static let newest = 50
 
     let invocation: Invocation
 
-    /// The values, or none if Redis does not answer in time. Starts no server.
+    /// Returns the values, or an empty list if Redis does not answer in time. Starts no server.
     func read(_ kind: Completer.Dynamic) async -> [Completer.Candidate] {
         if invocation.settings.redis.content == nil, (try? EmbeddedRedis().status()) == nil { return [] }
         var settings = invocation.settings
@@ -72,7 +72,7 @@ struct CompletionValues: Sendable {
         }
     }
 
-    /// The workers by name; by id where a name is that of several, or no plain word.
+    /// The workers by name, or by id if several workers share the name or the name is not a plain word.
     static func named(_ workers: [WorkerSummary]) -> [Completer.Candidate] {
         let counts = Dictionary(grouping: workers, by: \.label).mapValues(\.count)
         return workers.map { worker in

@@ -2,15 +2,16 @@ import Foundation
 import Operations
 import Selectors
 
-/// The settings of `./.sluice.toml`, then those of a profile in `$XDG_CONFIG_HOME/sluice/config.toml`.
+/// The settings of `./.sluice.toml`, then the settings of a profile in `$XDG_CONFIG_HOME/sluice/config.toml`, then the
+/// settings there outside of profiles.
 package struct ConfigurationFiles: Sendable {
     package struct Value: Sendable, Equatable {
         package var text: String
-        /// The file, and the profile in it: `~/.config/sluice/config.toml [profile.prod]`.
+        /// The file, with the profile if one applies: `~/.config/sluice/config.toml [profile.prod]`.
         package var origin: String
     }
 
-    /// Where settings stand: a file, or a profile in it.
+    /// The source of a setting: a file, or a profile in a file.
     private struct Place {
         var file: String
         var profile: String?
@@ -21,7 +22,7 @@ package struct ConfigurationFiles: Sendable {
 
     /// The name of the file in the current folder.
     private static let project = ".sluice.toml"
-    /// These protect data: the strictest file counts.
+    /// Settings that protect data: the strictest file wins.
     private static let protecting: Set<Key> = [.readOnly, .confirm]
 
     /// The profile in use; nil = none.
@@ -33,8 +34,8 @@ package struct ConfigurationFiles: Sendable {
     /// Reads the files.
     ///
     /// - Parameters:
-    ///   - file: of `--config`; it must exist. nil = the user's file, if there is one.
-    ///   - profile: of `--profile`.
+    ///   - file: the file of `--config`, which must exist. nil = the user's file, which may be absent.
+    ///   - profile: the profile of `--profile`.
     /// - Throws: `CLIError` with `.badConfiguration`.
     package init(file: String?, profile: String?, environment: [String: String]) throws(CLIError) {
         let named = file ?? environment["SLUICE_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
@@ -54,7 +55,7 @@ package struct ConfigurationFiles: Sendable {
         try add(own, Place(file: users ?? ""))
     }
 
-    /// The value of a key; nil = no file has it.
+    /// The value of a key; nil if no file sets the key.
     package subscript(key: Key) -> Value? { values[key] }
 
     private static func path(_ environment: [String: String]) -> String? {
@@ -86,7 +87,7 @@ package struct ConfigurationFiles: Sendable {
         )
     }
 
-    /// Adds values that no stronger file has.
+    /// Adds the values that no stronger file sets.
     private mutating func add(_ settings: [String: ConfigurationText.Setting], _ place: Place) throws(CLIError) {
         for (name, setting) in settings.sorted(by: { $0.value.line < $1.value.line }) {
             let line = "\(place.file):\(setting.line)"

@@ -11,10 +11,10 @@ extension ConfigurationFiles {
         case keysFile = "keys_file"
         case passwordFile = "password_file"
 
-        /// Whether the file of a project may have it: such a file is shared, so it has no secrets.
+        /// Whether a project's file may set the key. Projects share that file, so it has no secrets.
         var isForProjects: Bool { self != .keysFile && self != .passwordFile }
 
-        /// The option of the command line that sets it; nil = none.
+        /// The command-line option that sets the key; nil = none.
         package var option: String? {
             switch self {
             case .confirm, .passwordFile: nil
@@ -22,7 +22,7 @@ extension ConfigurationFiles {
             }
         }
 
-        /// The environment variables that set it, the strongest first.
+        /// The environment variables that set the key, the strongest first.
         package var variables: [String] {
             switch self {
             case .redis: ["SLUICE_REDIS_URL", "REDIS_URL"]
@@ -32,7 +32,7 @@ extension ConfigurationFiles {
             }
         }
 
-        /// Where it can be set, the strongest place first: `--time, SLUICE_TIME, time in a file`.
+        /// Every place that can set the key, the strongest first: `--time, SLUICE_TIME, time in a file`.
         package var places: String {
             ((option.map { [$0] } ?? []) + variables + ["\(rawValue) in a file"]).joined(separator: ", ")
         }

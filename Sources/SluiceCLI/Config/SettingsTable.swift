@@ -2,12 +2,12 @@ import EmbeddedRedis
 import Operations
 import TerminalText
 
-/// The settings of this command, then all defaults and limits of Sluice.
+/// The settings of this command, followed by all defaults and limits of Sluice.
 struct SettingsTable {
     struct Entry {
         var name: String
         var value: String
-        /// Where it can be set, the strongest place first: options, environment variables, settings of a file.
+        /// Every place that can set the value, the strongest first: options, environment variables, settings in a file.
         var places: String
         var origin: String
 
@@ -55,7 +55,7 @@ struct SettingsTable {
         return Entry(name: name, value: text(value.content), places: places, origin: "\(value.origin)")
     }
 
-    /// Name, value, and where something else can be said.
+    /// A name, a value, and the place that can change the value.
     private typealias Default = (String, String, String)
 
     private static let fixed = "fixed"

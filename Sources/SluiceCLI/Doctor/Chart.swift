@@ -1,4 +1,4 @@
-/// The findings of `doctor` so far. Of each kind it keeps the first ones and counts the others.
+/// The findings of `doctor` so far. A chart keeps the first findings of each kind and counts the others.
 struct Chart: Sendable {
     struct Kind: Hashable, Sendable {
         var severity: Diagnosis.Severity
@@ -14,16 +14,17 @@ struct Chart: Sendable {
         fileprivate var isOfCounters: Bool { ["counter", "sum"].contains(code) }
     }
 
-    /// Findings of a kind that are kept whole.
+    /// The number of findings of a kind that are stored in full.
     private static let kept = 20
-    /// Findings of a kind whose subjects are remembered. So many of a kind are no accident of one look.
+    /// The number of findings of a kind for which the subject is remembered. More findings of one kind cannot be a
+    /// coincidence of one examination.
     private static let remembered = 1000
 
     private(set) var diagnoses: [Diagnosis] = []
     private(set) var counts: [Kind: Int] = [:]
     private var subjects: [Kind: Set<String>] = [:]
 
-    /// Adds a finding. A key that the server lists twice is found twice.
+    /// Adds a finding. A key that the server lists twice yields the same finding twice, and only the first one counts.
     mutating func add(_ diagnosis: Diagnosis) {
         guard !diagnoses.contains(diagnosis) else { return }
         let kind = Kind(diagnosis)
@@ -39,7 +40,7 @@ struct Chart: Sendable {
         subjects.merge(other.subjects) { $0.union($1) }
     }
 
-    /// Moves wrong counters to the end: a counter may be wrong only because of another error of the queue.
+    /// Moves wrong counters to the end, since another error of the queue may be their cause.
     mutating func putCountersLast() {
         let isCounter = { (diagnosis: Diagnosis) in Kind(diagnosis).isOfCounters }
         diagnoses = diagnoses.filter { !isCounter($0) } + diagnoses.filter(isCounter)
@@ -49,7 +50,8 @@ struct Chart: Sendable {
         counts.reduce(0) { $0 + ($1.key.severity == severity ? $1.value : 0) }
     }
 
-    /// The most severe findings first, of these those that are about most operations, otherwise in the order in which they were found.
+    /// The findings by severity, the most severe first. Within a severity, findings about more operations come first;
+    /// equal ones keep the order in which they were found.
     var sorted: [Diagnosis] {
         Diagnosis.Severity.allCases.reversed().flatMap { severity in
             let found = diagnoses.enumerated().filter { $0.element.severity == severity }
@@ -57,7 +59,7 @@ struct Chart: Sendable {
         }
     }
 
-    /// Kinds with more findings than are kept, and how many more.
+    /// The kinds with more findings than are kept, and the number of further findings.
     var more: [(kind: Kind, count: Int)] {
         counts.filter { $0.value > Self.kept }.map { ($0.key, $0.value - Self.kept) }
             .sorted { ($0.kind.queue ?? "", $0.kind.code) < ($1.kind.queue ?? "", $1.kind.code) }
@@ -67,10 +69,11 @@ struct Chart: Sendable {
 // MARK: - Looking again
 
 extension Chart {
-    /// Queues of which something was found.
+    /// The queues with findings.
     var queues: Set<String> { Set(counts.keys.compactMap(\.queue)) }
 
-    /// Keeps, of findings in queues, those that another look has found as well: what is on its way from one place to another is found once.
+    /// Keeps the findings in queues that another examination has found as well. An operation that moves between two
+    /// places appears only in one examination.
     mutating func keepThose(alsoIn other: Chart) {
         for (kind, subjects) in subjects where kind.queue != nil {
             guard let others = other.subjects[kind] else {
@@ -99,13 +102,14 @@ extension Chart {
 // MARK: - Fixes
 
 extension Chart {
-    /// How many findings `doctor --fix` can fix.
+    /// The number of findings that `doctor --fix` can fix.
     var fixable: Int {
         let kinds = Set(diagnoses.filter { $0.repair != nil }.map { Kind($0) })
         return kinds.reduce(0) { $0 + counts[$1, default: 0] }
     }
 
-    /// The codes to fix in each queue. Places come first, since counters follow from them, and sums from both.
+    /// The codes to fix in each queue. Places come first because counters depend on them; sums come last because they
+    /// depend on both.
     func codes(of step: FixStep) -> [String: Set<String>] {
         var codes: [String: Set<String>] = [:]
         for diagnosis in diagnoses where diagnosis.repair != nil && step.fixes(diagnosis.code) {

@@ -3,11 +3,11 @@ import Operations
 /// A finding of `doctor`: severity, code, place, text and fix.
 struct Diagnosis: Sendable, Equatable {
     enum Severity: String, Sendable, Comparable, CaseIterable {
-        /// Information.
+        /// A fact that is no problem.
         case note
         /// A problem that does not yet affect operations.
         case warning
-        /// An operation is lost, doubled or wrong.
+        /// An operation is lost, duplicated or wrong.
         case error
 
         static func < (left: Self, right: Self) -> Bool {
@@ -16,18 +16,18 @@ struct Diagnosis: Sendable, Equatable {
     }
 
     var severity: Severity
-    /// A stable code for programs.
+    /// A stable code for programs to compare.
     var code: String
     /// The queue; nil = the server or the whole namespace.
     var queue: String?
     /// The id of an operation or a worker, or the name of a setting.
     var subject: String
     var message: String
-    /// A command that fixes the problem, or what else to do.
+    /// A command that fixes the problem, or another remedy in words.
     var fix: String?
-    /// In words, the effect of `doctor --fix`; nil = none.
+    /// The effect of `doctor --fix` in words; nil = none.
     var repair: String?
-    /// How many operations it is about: the most come first.
+    /// The number of affected operations. Findings with the largest number come first.
     var weight = 0
 
     init(
@@ -46,7 +46,7 @@ struct Diagnosis: Sendable, Equatable {
         self.fix = fix
     }
 
-    /// Makes a diagnosis of a script's finding.
+    /// Makes a diagnosis from a script's finding.
     init(_ finding: AuditFinding) {
         self.init(
             Self.severities[finding.code] ?? .error,
@@ -59,10 +59,10 @@ struct Diagnosis: Sendable, Equatable {
         if !finding.fix.isEmpty { repair = finding.fix }
     }
 
-    /// Fixes what can be fixed.
+    /// The command that fixes all fixable findings.
     static let command = "\(Program.name) doctor --deep --fix"
 
-    /// All other findings of scripts are errors.
+    /// The severities of findings that are no errors.
     private static let severities: [String: Severity] = [
         "leftover": .warning, "clockBack": .warning, "wake": .note, "unregistered": .warning,
         "missing": .warning,

@@ -1,6 +1,6 @@
 /// A vulnerability of released servers in features that Sluice uses: scripts, blocking reads, TLS.
 struct KnownFault: Sendable {
-    /// Its CVE number.
+    /// The CVE number.
     var name: String
     var text: String
     /// The affected versions: from the first of a pair up to, but not including, the second.
@@ -11,8 +11,10 @@ struct KnownFault: Sendable {
     static let all = [scripts, unblocking, pendingTLS]
 
     /// https://github.com/redis/docker-library-redis/pull/478 (6.2.20, 7.2.11, 7.4.6),
-    /// https://redis.io/blog/security-advisory-cve-2025-49844/. The same releases fix CVE-2025-46817, 46818 and 46819, and they contain the
-    /// fixes of older vulnerabilities of the script engine (CVE-2022-24834, CVE-2024-31449, CVE-2024-46981).
+    /// https://redis.io/blog/security-advisory-cve-2025-49844/.
+    ///
+    /// The same releases fix CVE-2025-46817, 46818 and 46819, and contain the fixes of older vulnerabilities of the
+    /// script engine (CVE-2022-24834, CVE-2024-31449, CVE-2024-46981).
     private static let scripts = KnownFault(
         name: "CVE-2025-49844",
         text:
@@ -26,8 +28,10 @@ struct KnownFault: Sendable {
     )
 
     /// https://github.com/redis/redis/security/advisories/GHSA-93m2-935m-8rj3 (from 7.2.0 until 8.6.3),
-    /// https://github.com/redis/redis/releases/tag/7.2.14, https://github.com/redis/docs/pull/3292 (7.4.9, 8.2.6, 8.4.3, 8.6.3). No
-    /// release of 8.0 is named there.
+    /// https://github.com/redis/redis/releases/tag/7.2.14,
+    /// https://github.com/redis/docs/pull/3292 (7.4.9, 8.2.6, 8.4.3, 8.6.3).
+    ///
+    /// The sources name no fixed release of 8.0.
     private static let unblocking = KnownFault(
         name: "CVE-2026-23479",
         text:
@@ -40,8 +44,9 @@ struct KnownFault: Sendable {
         ]
     )
 
-    /// https://github.com/cisagov/CSAF (VA-26-239-01), CVE-2026-81934: it names the releases with the fix, but not which older lines are
-    /// affected.
+    /// https://github.com/cisagov/CSAF (VA-26-239-01), CVE-2026-81934.
+    ///
+    /// The advisory names the releases with the fix, but not the affected older lines.
     private static let pendingTLS = KnownFault(
         name: "CVE-2026-81934",
         text: "with TLS, any client that can connect can run code on the server (CVE-2026-81934); "

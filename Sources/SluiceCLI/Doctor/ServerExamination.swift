@@ -2,10 +2,10 @@ import Foundation
 import Operations
 import TerminalText
 
-/// Findings from the server's INFO and settings: whether operations are safe in it.
+/// Finds problems in the server's INFO and settings that endanger operations.
 struct ServerExamination {
     private static let oldest = ServerVersion(6, 2, 0)
-    /// The largest difference of clocks in milliseconds. Beyond it, ages that this machine shows are wrong.
+    /// The largest accepted difference between two clocks, in milliseconds. Beyond it, this machine shows wrong ages.
     private static let skew: Int64 = 2000
 
     let server: ServerAudit
@@ -17,7 +17,7 @@ struct ServerExamination {
         return (refusals + version + parser + eviction + persistence + connections + clock).map(located)
     }
 
-    /// Adds the server to a diagnosis if there are several.
+    /// Adds the server's name to a diagnosis if several servers exist.
     private func located(_ diagnosis: Diagnosis) -> Diagnosis {
         guard let name = server.name else { return diagnosis }
         var diagnosis = diagnosis
@@ -31,7 +31,7 @@ struct ServerExamination {
         return "-h \(name[..<colon].filter { !"[]".contains($0) }) -p \(name[colon...].dropFirst())"
     }
 
-    /// The user has no permission to examine something.
+    /// Reports that the user has no permission to examine something.
     static func blind(_ message: String) -> Diagnosis {
         Diagnosis(
             .warning,
@@ -42,7 +42,7 @@ struct ServerExamination {
         )
     }
 
-    /// The user has no permission for the channels.
+    /// Reports that the user has no permission for the channels.
     static func deaf(_ message: String) -> Diagnosis {
         Diagnosis(
             .error,
@@ -53,7 +53,7 @@ struct ServerExamination {
         )
     }
 
-    /// Nothing can be enqueued or run.
+    /// Reports that Redis refuses writes, so nothing can be enqueued or run.
     private var refusals: [Diagnosis] {
         server.writeRefusals.map { refusal in
             var unnamed = refusal
@@ -85,7 +85,7 @@ struct ServerExamination {
         }
     }
 
-    /// Debian's 0.14 has the fix of CVE-2021-32765. Other versions below 1.0.1 may not.
+    /// Debian's package of hiredis 0.14 has the fix of CVE-2021-32765. Other versions below 1.0.1 may lack it.
     private var parser: [Diagnosis] {
         guard let version = ServerVersion(server.hiredisVersion), version < ServerVersion(1, 0, 1) else { return [] }
         return [
@@ -220,7 +220,7 @@ struct ServerExamination {
     }
 }
 
-/// A version of three numbers.
+/// A version number of three parts.
 struct ServerVersion: Comparable, Sendable {
     var parts: [Int]
 

@@ -2,11 +2,11 @@ import Operations
 import SluiceMonitor
 import TerminalText
 
-/// Why an operation does not run: every reason that holds.
+/// All reasons why an operation does not run.
 struct Explanation: Sendable {
     let situation: Situation
     let reasons: [(code: String, reason: WaitReason)]
-    /// The operation that it waits for, the one for which that waits, and so on.
+    /// The operation that this one waits for, the operation that the first waits for, and so on.
     var chain: [Explanation] = []
 
     init(_ situation: Situation) {
@@ -15,7 +15,7 @@ struct Explanation: Sendable {
         reasons = rules.compactMap { rule in rule.find(situation).map { (rule.code, $0) } }
     }
 
-    /// One sentence with the first reason.
+    /// A sentence with the first reason.
     var sentence: String {
         let title = situation.detail.title(situation.view)
         let subject = "\(title) in queue \(situation.queue) is \(situation.state.rawValue)"
@@ -27,7 +27,8 @@ struct Explanation: Sendable {
         return "\(subject): \(first.reason.text)\(others)"
     }
 
-    /// Commands that change something, each once; also those of what it waits for. What the chain explains needs no explaining.
+    /// The commands that help, each once, including those for the operations in `chain`. Leaves out `explain` for
+    /// operations that the chain explains already.
     var fixes: [String] {
         var seen: Set<String> = []
         let explained = chain.map(\.situation.id)
@@ -37,7 +38,7 @@ struct Explanation: Sendable {
         return all.map { Program.command($0) }.filter { seen.insert($0).inserted }
     }
 
-    /// The first operation that it waits for, in whatever queue; nil = it waits for none.
+    /// The first operation that this one waits for, in any queue; nil = none.
     var leadsTo: DependencyName? {
         let codes = Set(reasons.map(\.code))
         if codes.contains("keyTaken"), let holder = situation.detail.keyHolder {
@@ -50,7 +51,7 @@ struct Explanation: Sendable {
         return DependencyName(need.dependency.id, queue: need.dependency.queue ?? situation.queue)
     }
 
-    /// The sentence, the facts, the commands.
+    /// The sentence, the facts, and the commands.
     var lines: [String] {
         var lines = [SafeText.line("\(situation.id) \(sentence)")]
         for (code, reason) in reasons {
@@ -83,7 +84,7 @@ struct Explanation: Sendable {
         ]
     }
 
-    /// As one that another one waits for.
+    /// The JSON object for an operation in a chain.
     private var link: JSONValue {
         [
             "id": .string(situation.id),
@@ -118,7 +119,7 @@ struct Explanation: Sendable {
 extension Situation {
     var id: String { detail.id.description }
 
-    /// It waited when its whole queue was cancelled, and is not cleared away yet.
+    /// Whether a cancel of the whole queue caught the operation while it waited, and no sweep has cleared it away yet.
     var isCancelledWithQueue: Bool { state == .cancelled && detail.record.state != .cancelled }
 
     func ago(_ time: Int64) -> String { TimeText.relative(time, now: now) }
@@ -135,7 +136,7 @@ extension Situation {
         snapshot.workers.first { $0.worker == id }.map(label) ?? id
     }
 
-    /// Seconds until it starts, at the pace of what holds it back; nil = cannot be said.
+    /// The seconds until the operation starts, at the pace of the operations ahead of it; nil = unknown.
     var estimatedSeconds: Int? {
         guard let backlog, let pace, pace.startsPerSecond > 0, !snapshot.paused, !takers.isEmpty else { return nil }
         return Int((Double(backlog.count + 1) / pace.startsPerSecond).rounded(.up))
@@ -152,7 +153,8 @@ extension Situation {
         return "\(least) \(seconds) at \(QuantityText.rate(pace.startsPerSecond)) starts a second, \(pace.source)"
     }
 
-    /// How often those ahead of it start: of its limit key, if it waits for that; by the rate of the queue, if that is reached; else as it was measured.
+    /// The rate at which the operations ahead start, and the source of that rate. Uses the limit key if the operation
+    /// waits for it, else a reached rate limit of the queue, else the measured rate.
     private var pace: (startsPerSecond: Double, source: String)? {
         if detail.waitsForKey, let limitKey { return paceOfKey(limitKey) }
         if let rate = snapshot.limits.rate, snapshot.nextStartMilliseconds != nil {
@@ -172,7 +174,7 @@ extension Situation {
             )
         }
         let bounds = [byRate, byRuns].compactMap { $0 }
-        // Shares of keys depend on what else waits.
+        // The share of a key depends on the waiting operations of other keys, so it gives no estimate.
         guard bounds.isEmpty, key.limit.concurrency == nil else {
             return bounds.min { $0.startsPerSecond < $1.startsPerSecond }
         }

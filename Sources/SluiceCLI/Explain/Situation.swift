@@ -3,32 +3,32 @@ import Selectors
 import Sluice
 import SluiceMonitor
 
-/// What is read to explain why an operation does not run.
+/// The facts that explain why an operation does not run.
 struct Situation: Sendable {
     var detail: OperationDetail
     var snapshot: QueueSnapshot
-    /// What is ahead of it; nil unless it is ready and tracked.
+    /// The operations ahead of this one; nil unless it is ready and tracked.
     var backlog: Backlog?
-    /// Operations of the queue that started each second, measured over about a second; nil = not measured.
+    /// Starts per second in the queue, measured over about a second; nil = not measured.
     var startsPerSecond: Double?
-    /// Whether that was to be measured.
+    /// Whether the reader tried to measure `startsPerSecond`.
     var isMeasured = true
     var refusals: [WriteRefusal] = []
-    /// The standing cancel that it matches while it waits.
+    /// The standing cancel that matches the operation while it waits.
     var standing: StandingCancel?
-    /// What holds back those of its limit key; nil unless it is ready and has one.
+    /// The state of the operation's limit key; nil unless the operation is ready and has one.
     var limitKey: LimitKeyState?
-    /// Seconds that bodies of the queue have run in the last minutes, on average; nil = none has ended.
+    /// The average run time in seconds of bodies of the queue in the last minutes; nil if none has ended.
     var meanRunSeconds: Double?
-    /// Some of the operations that it waits for, and what has its unique key, by the names that it has for them.
+    /// Some of the dependencies, and the holder of the unique key, by the names that the operation uses for them.
     var needed: [DependencyName: OperationDetail] = [:]
-    /// The keys that read arguments.
+    /// The keys with which arguments are read.
     var view = PayloadView()
 
-    /// A worker of the queue whose lease has not ended.
+    /// A worker of the queue with a valid lease.
     struct LiveWorker: Sendable {
         var row: WorkerRow
-        /// What it reports; nil before its first heartbeat.
+        /// The last report of the worker; nil before its first heartbeat.
         var info: WorkerInfo?
 
         var label: String {
@@ -46,39 +46,41 @@ struct Situation: Sendable {
         snapshot.liveWorkers.map { LiveWorker(row: $0, info: WorkerInfo($0.info)) }
     }
 
-    /// Live workers that know the operation's name.
+    /// Live workers that handle the operation's name.
     var knowingWorkers: [LiveWorker] { liveWorkers.filter { $0.info?.handles.contains(name) ?? false } }
 
-    /// Those of `knowingWorkers` that take new operations.
+    /// The workers of `knowingWorkers` that take new operations.
     var takers: [LiveWorker] { knowingWorkers.filter { $0.info?.phase == "running" } }
 
-    /// The row of the worker that runs the operation; nil if it does not run, or if the worker is not among the first 200.
+    /// The row of the worker that runs the operation; nil if it does not run, or if its worker is not among the first
+    /// 200.
     var owner: WorkerRow? { snapshot.workers.first { $0.worker == detail.worker } }
 }
 
-/// Reads situations: two snapshots a second apart of each queue, so that there is a rate.
+/// Reads situations. Two snapshots of each queue, a second apart, give the rate of starts.
 struct SituationReader {
     static let pause: Duration = .seconds(1)
-    /// Running operations that are read: those that hold the places of a limited queue.
+    /// The number of running operations to read: the ones that occupy a limited queue.
     private static let rows = 20
-    /// Minutes of figures that say how long bodies run.
+    /// The number of recent minutes whose statistics give the run time of bodies.
     private static let figureMinutes = 10
-    /// Of the operations that one waits for, so many are read.
+    /// The number of dependencies to read for each operation.
     static let neededRead = 5
     let client: SluiceClient
     var view = PayloadView()
 
-    /// Of what an operation waits for, and so on, so many are explained.
+    /// The largest number of operations in a chain.
     private static let chainLength = 5
-    /// Chains are followed if no more than so many operations are explained.
+    /// The largest number of operations for which chains are followed.
     private static let followed = 10
 
-    /// Why operations do not run, in order, and why that for which they wait does not.
+    /// Explains why operations do not run, in order. Each explanation includes the chain of operations that the
+    /// operation waits for.
     func explain(_ details: [OperationDetail]) async throws -> [Explanation] {
         var explanations = try await read(details).map { Explanation($0) }
         guard explanations.count <= Self.followed else { return explanations }
         for index in explanations.indices {
-            // A queue further on may be away.
+            // The server of a queue in the chain may be unreachable; the explanation then has no chain.
             do { explanations[index].chain = try await chain(behind: explanations[index]) } catch let error
                 as OperationsError
                 where error.code == .unavailable
@@ -101,9 +103,9 @@ struct SituationReader {
         return chain
     }
 
-    /// The situations of operations, in order.
+    /// Reads the situations of operations, in order.
     ///
-    /// - Parameter isMeasured: whether to see for a second how many start.
+    /// - Parameter isMeasured: whether to measure starts for a second.
     func read(_ details: [OperationDetail], isMeasured: Bool = true) async throws -> [Situation] {
         let queues = Set(details.map(\.queue))
         let refusals = try await client.broker.writeRefusals()
@@ -151,7 +153,7 @@ struct SituationReader {
         }
     }
 
-    /// The first operations that it waits for, and what has its unique key.
+    /// The first dependencies, and the holder of the unique key.
     private func needed(by detail: OperationDetail) async throws -> [DependencyName: OperationDetail] {
         var unmet = detail.links.needs.filter { !$0.isMet }.prefix(Self.neededRead).map(\.dependency.name)
         if detail.waitsForTurn, let holder = detail.keyHolder { unmet.append(DependencyName(holder)) }

@@ -2,12 +2,15 @@ import Operations
 import Sluice
 import SluiceMonitor
 
-/// Reads the figures of several queues, all at once over the pipelined connection. Queues of a cluster's nodes that are away are left out.
+/// Reads the statistics of several queues in parallel over the pipelined connection. Leaves out queues of unreachable
+/// cluster nodes.
 struct FiguresReader: Sendable {
     let client: SluiceClient
     let queues: [String]
     let absent: [AbsentNode]
 
+    /// Finds the queues and the unreachable nodes.
+    ///
     /// - Parameter wanted: the queues; empty = all.
     init(_ client: SluiceClient, _ wanted: [String]) async throws {
         self.client = client
@@ -17,12 +20,12 @@ struct FiguresReader: Sendable {
         (queues, absent) = try await client.broker.reachable(all)
     }
 
-    /// One reply for each queue, in the order of `queues`.
+    /// Returns a reply for each queue, in the order of `queues`.
     func read(_ query: FiguresQuery) async throws -> [(queue: String, reply: FiguresReply)] {
         try await each { try await client.broker.figures(query, queue: $0) }
     }
 
-    /// Something for each queue, in the order of `queues`.
+    /// Returns a value for each queue, in the order of `queues`.
     func each<Value: Sendable>(
         _ body: @escaping @Sendable (String) async throws -> Value
     ) async throws -> [(queue: String, reply: Value)] {

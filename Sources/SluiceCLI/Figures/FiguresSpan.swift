@@ -1,22 +1,26 @@
 import Operations
 import TerminalText
 
-/// Which minutes, hours or days are read for a time up to now, and for an earlier one that is compared with it.
+/// The minutes, hours or days to read for a time span up to now, and for an earlier span to compare with.
 ///
-/// The time begins with a whole minute, hour or day, so that it may be longer than what was asked for.
+/// The span begins with a whole minute, hour or day, so it may be longer than requested.
 struct FiguresSpan: Sendable, Equatable {
     var query: FiguresQuery
-    /// As long, and earlier.
+    /// The earlier span, of the same length.
     var before: FiguresQuery?
 
-    /// The smallest unit that is kept for so long.
+    /// Uses the smallest unit whose statistics are kept long enough.
+    ///
+    /// - Throws: `CLIError` with `.usage` if no unit is kept for that long.
     init(since: Duration, from smallest: FiguresQuery.Unit) throws(CLIError) {
         let units = FiguresQuery.Unit.allCases.drop { $0 != smallest }
         guard let unit = units.first(where: { since <= $0.keptTime }) else { throw Self.tooLong("--since", since) }
         query = FiguresQuery(unit, count: min(unit.kept, unit.count(in: since) + 1))
     }
 
-    /// Of names, and the same so long before.
+    /// Statistics by name for a span, and for a span of the same length that lies `earlier` before it.
+    ///
+    /// - Throws: `CLIError` with `.usage` if the spans overlap, or if no unit is kept for that long.
     init(since: Duration, comparedWith earlier: Duration) throws(CLIError) {
         guard earlier >= since else {
             throw CLIError.usage(
@@ -47,14 +51,14 @@ struct FiguresSpan: Sendable, Equatable {
 extension FiguresQuery.Unit {
     fileprivate var keptTime: Duration { .milliseconds(milliseconds * Int64(kept)) }
 
-    /// How many it takes for a time, at least one.
+    /// The number of units that cover a time, at least one.
     fileprivate func count(in time: Duration) -> Int {
         Int(max(1, (time.wholeMilliseconds + milliseconds - 1) / milliseconds))
     }
 }
 
 extension FiguresQuery {
-    /// From when to when it reads, in milliseconds of server time.
+    /// The time span of the query, in milliseconds of server time.
     func times(at now: Int64) -> (from: Int64, to: Int64) {
         let numbers = numbers(at: now)
         return (numbers.lowerBound * unit.milliseconds, min(now, numbers.upperBound * unit.milliseconds))

@@ -3,19 +3,19 @@ import Operations
 import SluiceMonitor
 import TerminalText
 
-/// By what a list of figures is sorted, the largest first.
+/// The value by which a list of statistics is sorted, the largest first.
 package enum FiguresOrder: String, CaseIterable, Sendable, ExpressibleByArgument {
-    /// Attempts that ended.
+    /// Ended attempts.
     case count
-    /// Attempts that failed.
+    /// Failed attempts.
     case errors
     /// The p95 of the wait.
     case wait
     /// The p95 of the run time.
     case run
-    /// The run time of all attempts together.
+    /// The sum of all run times.
     case total
-    /// How much the mean run time has grown.
+    /// The growth of the mean run time.
     case change
 
     func value(of figures: Figures) -> Double {
@@ -29,7 +29,7 @@ package enum FiguresOrder: String, CaseIterable, Sendable, ExpressibleByArgument
     }
 }
 
-/// A column of figures: for people, and as a plain value.
+/// A column of statistics: formatted text for people, and a plain value for CSV.
 struct FiguresColumn<Row> {
     let title: String
     /// The name in CSV.
@@ -39,7 +39,7 @@ struct FiguresColumn<Row> {
     let text: (Row) -> String
     let value: (Row) -> String
 
-    /// Both of them are this.
+    /// A column with the same text for people and for CSV.
     static func plain(_ title: String, _ name: String, _ text: @escaping (Row) -> String) -> Self {
         Self(title: title, name: name, alignment: .left, text: text, value: text)
     }
@@ -86,7 +86,7 @@ struct FiguresColumn<Row> {
     }
 }
 
-/// Figures as text.
+/// Formats statistics as text.
 enum FiguresText {
     static func table<Row>(_ columns: [FiguresColumn<Row>], _ rows: [Row], _ format: OutputFormat) -> Table {
         let isCSV = format == .csv
@@ -104,20 +104,20 @@ enum FiguresText {
         milliseconds < 1 ? "<1ms" : DurationText.precise(.microseconds(Int64(milliseconds * 1000)))
     }
 
-    /// One decimal below 10 %.
+    /// A percentage, with one decimal below 10 %.
     static func percent(_ part: Double) -> String {
         let percent = part * 100
         let tenths = (percent * 10).rounded() / 10
         return percent == 0 || tenths >= 10 ? "\(Int(percent.rounded()))%" : "\(max(0.1, tenths))%"
     }
 
-    /// `+92%`, `-8%`: how much more than before.
+    /// `+92%`, `-8%`: the change against the earlier span.
     static func change(_ factor: Double) -> String {
         let percent = Int(min(1e6, (factor - 1) * 100).rounded())
         return percent > 0 ? "+\(percent)%" : "\(percent)%"
     }
 
-    /// To the thousandth.
+    /// Rounds to thousandths.
     static func rounded(_ number: Double) -> Double { (number * 1000).rounded() / 1000 }
 
     /// `from 2026-01-05 10:00 to 2026-01-05 12:41 UTC`
@@ -127,9 +127,9 @@ enum FiguresText {
     }
 }
 
-/// Figures as JSON.
+/// Formats statistics as JSON.
 enum FiguresJSON {
-    /// The members of an object.
+    /// The members of a JSON object.
     static func members(_ figures: Figures) -> [(String, JSONValue)] {
         [
             ("started", .number(figures.started)),
@@ -156,7 +156,7 @@ enum FiguresJSON {
 
     static func rounded(_ number: Double?) -> JSONValue { JSONValue(number.map(FiguresText.rounded)) }
 
-    /// `from` and `to`.
+    /// The members `from` and `to`.
     static func span(_ times: (from: Int64, to: Int64)) -> [(String, JSONValue)] {
         [("from", OperationJSON.time(times.from)), ("to", OperationJSON.time(times.to))]
     }

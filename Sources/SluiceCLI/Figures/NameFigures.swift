@@ -3,13 +3,13 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// What happened with operations of one name in a time, and in an earlier one.
+/// Statistics of one operation name in a time span, and in an earlier one.
 struct NameFigures: Sendable {
-    /// A comparison of fewer runs says little: such names come last.
+    /// The number of runs in both spans from which a comparison is meaningful. Names with fewer runs come last.
     static let leastCompared: Int64 = 5
     static let others = "(other names)"
 
-    /// nil = what is counted together, because a queue has more names than are kept.
+    /// nil = all further names of a queue that has more names than Redis keeps.
     let name: String?
     var figures = Figures()
     var before: Figures?
@@ -19,7 +19,7 @@ struct NameFigures: Sendable {
 
     var label: String { name ?? Self.others }
 
-    /// The mean run time as a multiple of that before; nil = it did not run in one of the times.
+    /// The mean run time as a multiple of the earlier one; nil if either span has no runs.
     var change: Double? {
         guard let now = figures.run.meanMilliseconds, let then = before?.run.meanMilliseconds, then > 0 else {
             return nil
@@ -31,7 +31,7 @@ struct NameFigures: Sendable {
         min(figures.run.count, before?.run.count ?? 0) >= Self.leastCompared
     }
 
-    /// All names, over all queues.
+    /// Adds up each name over all queues.
     static func merge(
         _ now: [(queue: String, reply: FiguresReply)],
         before: [(queue: String, reply: FiguresReply)]?

@@ -3,22 +3,22 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// What happened in one queue in a time, and how long what waits takes.
+/// Statistics of one queue in a time span, and an estimate of when its waiting operations are done.
 struct QueueFigures: Sendable {
-    /// Rates are of so many minutes up to now.
+    /// The number of recent minutes over which rates are computed.
     static let rateMinutes = 5
 
     let queue: String
     let figures: Figures
-    /// False where only figures by name are kept, which do not have what came in.
+    /// False for units that keep statistics only by name, which do not count enqueued operations.
     let hasEnqueued: Bool
     let recent: RecentFigures
-    /// Ready operations, and failed ones that are tried again.
+    /// The number of ready operations and of failed ones that will be retried.
     let waiting: Int
 
     var drain: DrainEstimate { recent.drain(waiting: waiting) }
 
-    /// Reads the figures of the reader's queues.
+    /// Reads the statistics of the reader's queues.
     static func read(_ reader: FiguresReader, _ query: FiguresQuery) async throws -> [QueueFigures] {
         try await reader.each { queue in
             let broker = reader.client.broker
@@ -111,7 +111,7 @@ extension DrainEstimate {
         }
     }
 
-    /// nil = it does not end so.
+    /// Seconds until the queue is empty; nil if the queue does not shrink.
     fileprivate var seconds: Double? {
         switch self {
         case .empty: 0

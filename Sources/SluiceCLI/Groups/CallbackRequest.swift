@@ -1,11 +1,11 @@
 import Operations
 
-/// Of which group an operation is to be a callback.
+/// The request to make an operation a callback of a group.
 package struct CallbackRequest: Sendable, Equatable {
     package var when: GroupCallback.When
     package var group: IDReference
 
-    /// The option that says so.
+    /// The option that makes this request.
     package var option: String {
         switch when {
         case .success: "--on-success"
@@ -16,7 +16,7 @@ package struct CallbackRequest: Sendable, Equatable {
 }
 
 extension EnqueueSettings {
-    /// Refuses what cannot be in a group, and what a callback cannot have.
+    /// Refuses operations that cannot be in a group, and options that a callback cannot have.
     func checkGroups() throws(CLIError) {
         guard groups.isEmpty || !noTrack else {
             throw .usage("an operation in a group is always tracked", fix: "drop --no-track")

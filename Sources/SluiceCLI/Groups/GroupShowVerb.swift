@@ -98,7 +98,7 @@ package struct GroupShowVerb: GroupVerb {
         }
         let more = group.progress.failed - states.failed.count
         if more > 0 { lines.append("  … and \(QuantityText.grouped(more)) more") }
-        // What was cancelled with its group is not to be run again because of a hint.
+        // The hint suggests a retry only for dead members: members cancelled with their group should not run again.
         guard let dead = states.failed.first(where: { $0.state == .dead }) else { return lines }
         let why = dead.isGroup ? "group show \(dead.queue)/\(dead.id)" : "errors group:\(group.id)"
         return lines + ["  try:  \(Program.name) \(why)", "        \(Program.name) retry \(group.id)"]

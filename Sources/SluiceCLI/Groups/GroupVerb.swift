@@ -1,12 +1,13 @@
 import Sluice
 
-/// A verb that does something with one group.
+/// A verb that acts on one group.
 package protocol GroupVerb: Verb {
     var target: GroupTarget { get }
-    /// The change, to ask about it: `close group nightly`; nil = it changes nothing, or asks itself.
+    /// The change as text for the confirmation: `close group nightly`; nil if the verb changes nothing or asks on its
+    /// own.
     var change: String? { get }
 
-    /// Runs the command with the group as it is now.
+    /// Runs the verb with the group's current details.
     func perform(_ group: GroupSummary, _ client: SluiceClient, _ invocation: Invocation) async throws -> ExitStatus
 }
 

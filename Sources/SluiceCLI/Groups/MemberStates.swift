@@ -3,23 +3,23 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// What has become of the members of a group.
+/// The states of a group's members.
 struct MemberStates: Sendable {
-    /// Most members that are read.
+    /// The largest number of members to read.
     static let mostRead = 10_000
-    /// Most failed members that are shown.
+    /// The largest number of failed members to show.
     static let shown = 10
 
     private(set) var counts: [OperationState: Int] = [:]
-    /// Those without a record: they were removed, or are not enqueued yet.
+    /// Members without a record: removed, or not enqueued yet.
     private(set) var gone = 0
-    /// The first that have not finished: dead ones, then others.
+    /// The first members that have not finished: dead ones first, then the others.
     private(set) var failed: [OperationDetail] = []
     var read: Int { counts.values.reduce(gone, +) }
 
     private static let failedStates: [OperationState] = [.dead, .expired, .cancelled]
 
-    /// Reads the members of a group, each in its queue.
+    /// Reads the members of a group from their queues.
     init(of group: GroupSummary, _ client: SluiceClient) async throws {
         let names = try await client.broker.edges(.needs, of: group.id, limit: Self.mostRead, queue: group.queue)
         for (queue, members) in Dictionary(grouping: names, by: { $0.queue ?? group.queue }).sorted(by: {
@@ -69,7 +69,7 @@ struct MemberStates: Sendable {
         ]
     }
 
-    /// Why a member has not finished.
+    /// The reason why a member has not finished.
     static func reason(_ detail: OperationDetail) -> String {
         switch detail.state {
         case .dead: detail.errors.last?.failure.sentence ?? "no error stored"

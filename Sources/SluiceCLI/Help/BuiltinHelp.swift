@@ -3,7 +3,7 @@ import Foundation
 
 /// The text of `help built-ins`.
 enum BuiltinHelp {
-    /// The topics of `help` that print this.
+    /// The topics of `help` that print this text.
     static let topics = ["built-ins", "builtins"]
 
     static var text: String {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Operations
 
-/// The manual page of a command, made from its help: roff with the man macros.
+/// The manual page of a command, made from the command's help: roff with the man macros.
 struct ManPage: Sendable {
     /// `sluice-queue-pause`
     let name: String
@@ -9,7 +9,7 @@ struct ManPage: Sendable {
     /// `sluice queue pause`
     private let words: [String]
 
-    /// The pages of the program and all its commands.
+    /// The pages of the program and of all its commands.
     static func all(of root: any ParsableCommand.Type) -> [ManPage] {
         pages(CommandTree.description(of: root), below: [])
     }
@@ -62,7 +62,7 @@ extension ManPage {
         return line
     }
 
-    /// The examples, then the description, as in the help.
+    /// The examples, followed by the description, as in the help.
     private var discussion: [String] {
         let lines = (command["discussion"]?.stringValue ?? "").split(separator: "\n", omittingEmptySubsequences: false)
         let examples = lines.first == "EXAMPLES" ? lines.dropFirst().prefix { $0.hasPrefix("  ") } : []
@@ -118,9 +118,9 @@ extension ManPage {
     }
 }
 
-/// Text as roff takes it.
+/// Formats text for roff.
 private enum Roff {
-    /// Nothing in the text is taken for a request or an escape.
+    /// Escapes a line, so that roff takes no part of it for a request or an escape.
     static func line(_ text: String) -> String {
         let escaped = escaped(text)
         return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped

@@ -1,6 +1,6 @@
 import Operations
 
-/// Checked operations in the order of their lines, in little memory: a part of them is made at a time.
+/// Checked operations in the order of their lines. To save memory, requests are created one part at a time.
 package struct Batch: Sendable {
     private(set) var parts: [BatchPart] = []
 
@@ -10,32 +10,34 @@ package struct Batch: Sendable {
 
     package var count: Int { parts.reduce(0) { $0 + $1.count } }
 
-    /// One request of each kind, without id, envelope and line. A kind may occur in several parts.
+    /// A request of each kind, without id, envelope and line. A kind can occur in several parts.
     var kinds: some Sequence<EnqueueRequest> { parts.lazy.flatMap(\.kinds) }
 
-    /// The requests, made anew each time: those without an id of their own get another one.
+    /// The requests. Each iteration creates them again, with new ids unless the producer has chosen the ids.
     package var requests: some Sequence<EnqueueRequest> { parts.lazy.flatMap { $0.requests() } }
 
     var queues: [String] { Set(kinds.map(\.queue)).sorted() }
 
-    /// Queues with the names that their workers must handle: 100 pairs at most.
+    /// The queues with the names that their workers must handle, at most 100 pairs.
     var namesAndQueues: [(queue: String, name: String)] {
         var pairs: Set<[String]> = []
         for kind in kinds where pairs.count < 100 { pairs.insert([kind.queue, kind.name]) }
         return pairs.map { ($0[0], $0[1]) }
     }
 
-    /// Whether one of them names a group, another operation or an instant, which Redis must be asked about before anything is sent.
+    /// Whether an operation names a group, another operation or a start time. Redis must be asked about these before
+    /// the batch is sent.
     var hasQuestions: Bool {
         kinds.contains {
             $0.startsAt != nil || $0.callback != nil || !$0.groups.isEmpty || $0.operation.links?.after.isEmpty == false
         }
     }
 
-    /// Whether one of them waits for others, and so may have to be sent behind what stands after it.
+    /// Whether an operation has dependencies. Such an operation may have to be sent after later lines.
     var hasDependencies: Bool { kinds.contains { $0.operation.links?.after.isEmpty == false } }
 
-    /// Parts that are sent together: few calls, and one wait for durability. Where some wait for others, each part is sent by itself.
+    /// The parts that are sent together, with fewer calls and a single wait for durability. If operations have
+    /// dependencies, each part is sent alone.
     var windows: [ArraySlice<BatchPart>] {
         var windows: [ArraySlice<BatchPart>] = []
         var (start, count) = (0, 0)
@@ -53,17 +55,17 @@ package struct Batch: Sendable {
     func count(largerThan bytes: Int) -> Int { parts.reduce(0) { $0 + $1.count(largerThan: bytes) } }
 }
 
-/// Some operations of a batch. Of each, its envelope is kept; what it has in common with others is kept once.
+/// A part of a batch. Stores the envelope of each operation, and common fields once for all operations of a kind.
 package struct BatchPart: Sendable {
-    /// Operations of the largest part.
+    /// The largest number of operations in a part.
     static let most = 20 * Defaults.batch
-    /// How many kinds back an operation is compared: lines of a few queues and names often alternate.
+    /// The number of latest kinds to compare a new operation with. Lines of a few queues and names often alternate.
     private static let comparedKinds = 8
-    /// Stands in a kind for the id.
+    /// The placeholder for the id in a kind.
     private static let noID = OperationID(key: "")
 
     private struct Entry {
-        /// The end of its envelope, and the beginning of the next one.
+        /// The end of the operation's envelope, at which the next envelope begins.
         var end: Int
         var kind: Int32
         var line: Int32
@@ -72,9 +74,9 @@ package struct BatchPart: Sendable {
     private(set) var kinds: [EnqueueRequest] = []
     private var envelopes: [UInt8] = []
     private var entries: [Entry] = []
-    /// The ids that producers have chosen, by the number of the operation.
+    /// The ids that producers have chosen, by the operation's index.
     private var ids: [Int: OperationID] = [:]
-    /// The number of lines before its first one.
+    /// The number of lines before the part.
     var linesBefore = 0
 
     package init() {}
@@ -98,13 +100,13 @@ package struct BatchPart: Sendable {
         return kinds.count - 1
     }
 
-    /// Gives back what its lists have in reserve.
+    /// Releases unused capacity of the arrays.
     mutating func shrink() {
         envelopes = envelopes.withUnsafeBufferPointer { Array($0) }
         entries = entries.withUnsafeBufferPointer { Array($0) }
     }
 
-    /// The requests, made anew each time: those without an id of their own get another one.
+    /// Creates the requests. Each call creates new ids unless the producer has chosen the ids.
     package func requests() -> [EnqueueRequest] {
         var start = 0
         return entries.indices.map { index in
@@ -118,14 +120,14 @@ package struct BatchPart: Sendable {
         }
     }
 
-    /// The operations whose producer has chosen their id, in order.
+    /// The operations with an id that the producer has chosen, in order.
     var named: [(line: Int, queue: String, id: OperationID)] {
         ids.sorted { $0.key < $1.key }.map { index, id in
             (linesBefore + Int(entries[index].line), kinds[Int(entries[index].kind)].queue, id)
         }
     }
 
-    /// The lines of all that expire before they are due.
+    /// The lines of operations that expire before they are due.
     var linesNeverStarted: [Int] {
         let hopeless = Set(kinds.indices.filter { kinds[$0].neverStarts }.map(Int32.init))
         guard !hopeless.isEmpty else { return [] }

@@ -3,7 +3,7 @@ import Selectors
 import Sluice
 import TerminalText
 
-/// Parses a line of a batch by the rules of a single enqueue.
+/// Parses a line of a batch by the rules for a single enqueue.
 struct BatchLineReader: Sendable {
     private static let fields = [
         "name", "args", "queue", "priority", "in", "at", "tags", "headers", "id", "expires", "attempts", "runTimeout",
@@ -20,8 +20,10 @@ struct BatchLineReader: Sendable {
         self.defaults = defaults
     }
 
+    /// Parses a line.
+    ///
     /// - Returns: nil for an empty line.
-    /// - Throws: `CLIError`, or an error whose description is the message.
+    /// - Throws: `CLIError`, or an error with the message as its description.
     func request(_ bytes: ArraySlice<UInt8>) throws -> EnqueueRequest? {
         guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return nil }
         let line = try Line(bytes, maximumDepth: Self.depth)
@@ -155,7 +157,7 @@ extension BatchLineReader {
     }
 }
 
-/// A text as of `--after`, or a list of such.
+/// Reads a text in the form of `--after`, or a list of such texts.
 private func dependencies(_ key: String, _ value: JSONValue) throws -> [Dependency] {
     guard let list = value.arrayValue else { return try Dependency.list(typed: text(key, value)) }
     return try list.map { try Dependency(typed: text(key, $0)) }

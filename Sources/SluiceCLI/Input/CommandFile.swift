@@ -1,7 +1,8 @@
 import Foundation
 import Operations
 
-/// A file of commands, one a line. Each becomes an `exec` operation. All lines are checked before anything is sent.
+/// A file of commands, one a line. Each command becomes an `exec` operation. All lines are checked before any operation
+/// is sent.
 package struct CommandFile: Sendable {
     let errors: LineErrors
     private let settings: EnqueueSettings
@@ -14,7 +15,7 @@ package struct CommandFile: Sendable {
         self.common = common
     }
 
-    /// Reads all lines. Empty lines and lines that begin with `#` are skipped.
+    /// Reads all lines. Skips empty lines and lines that begin with `#`.
     ///
     /// - Throws: `CLIError` with `.usage`, which names file and line.
     package func read(_ bytes: [UInt8]) throws(CLIError) -> Batch {
@@ -38,6 +39,8 @@ package struct CommandFile: Sendable {
         return batch
     }
 
+    /// Parses a line.
+    ///
     /// - Returns: nil for a line without a command.
     private func request(_ line: ArraySlice<UInt8>) throws -> EnqueueRequest? {
         let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line

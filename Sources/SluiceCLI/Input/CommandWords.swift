@@ -1,16 +1,16 @@
 /// Splits a line into words as a shell does, without other features of a shell.
 ///
-/// Spaces and tabs separate words. Single quotes quote everything. Inside of double quotes a backslash escapes `"` and `\`; outside of quotes
-/// it escapes any character. `$`, `*`, `|`, `>` and `;` have no special meaning.
+/// Spaces and tabs separate words. Single quotes quote everything. Inside double quotes, a backslash escapes `"` and
+/// `\`. Outside quotes, a backslash escapes any character. `$`, `*`, `|`, `>` and `;` have no special meaning.
 package struct CommandWords {
     /// An error in a line.
     package struct Mistake: Error, Equatable {
-        /// The column of the error, from 1.
+        /// The column of the error, counted from 1.
         package let column: Int
         package let message: String
     }
 
-    /// Scalars and not characters, because a quote and a following accent would be one character.
+    /// Scalars instead of characters, because a quote and a following accent would form one character.
     private let scalars: [Unicode.Scalar]
     private var position = 0
     private var words: [String] = []
@@ -19,7 +19,7 @@ package struct CommandWords {
 
     private init(_ line: String) { scalars = Array(line.unicodeScalars) }
 
-    /// The words of a line; none for an empty line and for a comment, which begins with `#`.
+    /// The words of a line. An empty line and a comment, which begins with `#`, have no words.
     package static func split(_ line: String) throws(Mistake) -> [String] {
         var splitter = CommandWords(line)
         return try splitter.split()

@@ -2,7 +2,7 @@ import Operations
 import Selectors
 
 extension Dependency {
-    /// Reads `ID`, `ID:run`, `ID:hold`, with `QUEUE/` before it or not. What is no id is the text of an `--id`.
+    /// Reads `ID`, `ID:run` or `ID:hold`, each optionally after `QUEUE/`. Any other text is the text of an `--id`.
     ///
     /// - Throws: `CLIError` with `.usage`.
     init(typed text: String) throws(CLIError) {
@@ -16,7 +16,7 @@ extension Dependency {
         throw Self.unreadable(text)
     }
 
-    /// Reads several, with commas between them.
+    /// Reads several dependencies, separated by commas.
     static func list(typed text: String) throws(CLIError) -> [Dependency] {
         var list: [Dependency] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -25,7 +25,7 @@ extension Dependency {
         return list
     }
 
-    /// Only a known policy is one: the text of an `--id` may have colons.
+    /// Splits off a policy if the text after the last colon is a known one. The text of an `--id` may contain colons.
     private static func parts(of text: String) throws(CLIError) -> (name: String, policy: DependencyFailurePolicy) {
         guard let colon = text.lastIndex(of: ":") else { return (text, .cancel) }
         let (name, word) = (String(text[..<colon]), String(text[text.index(after: colon)...]))

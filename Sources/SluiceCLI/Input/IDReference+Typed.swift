@@ -6,6 +6,8 @@ package typealias IDReference = Selectors.IDReference
 package typealias Location = OperationAddress
 
 extension IDReference {
+    /// Parses an id, a part of an id, or the text of an `--id`.
+    ///
     /// - Throws: `CLIError` with `.usage` if the text is empty.
     package init(parsing text: String) throws(CLIError) {
         guard let reference = IDReference(text) else {

@@ -1,4 +1,4 @@
-/// Makes errors for lines of a file, all of which are checked before the first operation is sent.
+/// Makes errors for the lines of a file. All lines are checked before the first operation is sent.
 package struct LineErrors: Sendable {
     let file: String
     /// A correct line.

@@ -1,19 +1,20 @@
 import Foundation
 import Operations
 
-/// Lets a person edit JSON in the editor of their choice.
+/// Opens JSON in the person's preferred editor.
 struct TextEditor: Sendable {
     private let invocation: Invocation
 
     init(_ invocation: Invocation) { self.invocation = invocation }
 
-    /// Opens a JSON value, indented, and reads what was saved.
+    /// Opens an indented JSON value in the editor, and reads the saved file.
     ///
     /// - Parameters:
-    ///   - json: one JSON value as UTF-8.
-    ///   - name: what it is, for the file's name.
-    /// - Returns: the value as it was saved, checked.
-    /// - Throws: `CLIError` with `.refused` if there is no terminal or the editor fails, with `.usage` if what was saved is no JSON.
+    ///   - json: a JSON value as UTF-8.
+    ///   - name: the kind of value, for the file's name.
+    /// - Returns: the saved value, checked.
+    /// - Throws: `CLIError` with `.refused` without a terminal or if the editor fails; `.usage` if the saved text is
+    ///   not JSON.
     func edit(_ json: [UInt8], of name: String) throws -> [UInt8] {
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else {
             throw CLIError(.refused, "an editor needs a terminal", fix: "give what changes as options or k=v")
@@ -36,7 +37,10 @@ struct TextEditor: Sendable {
         }
     }
 
-    /// The variable may have arguments: it is a command for the shell, as every program takes it. The file's name is none.
+    /// Runs the editor and waits for its end.
+    ///
+    /// The variable is a shell command that may have arguments, as in other programs. The file name is a parameter of
+    /// the shell, which does not parse it.
     private func open(_ file: URL) throws {
         let environment = ProcessInfo.processInfo.environment
         let editor = [environment["VISUAL"], environment["EDITOR"]].compactMap { $0 }.first { !$0.isEmpty } ?? "vi"

@@ -2,7 +2,8 @@ import Glibc
 
 /// Detects data on stdin that a command does not read, to warn about the loss.
 enum UnreadInput {
-    /// Whether stdin has data right now. Never waits: an idle pipe of cron, ssh or a CI runner has none, nor has /dev/null or a terminal.
+    /// Whether stdin has data right now. Never waits. An idle pipe of cron, ssh or a CI runner has no data; neither has
+    /// /dev/null or a terminal.
     static var isThere: Bool {
         var state = stat()
         guard fstat(STDIN_FILENO, &state) == 0 else { return false }
@@ -15,7 +16,9 @@ enum UnreadInput {
         }
     }
 
-    /// - Returns: whether it warned.
+    /// Warns if stdin has unread data.
+    ///
+    /// - Returns: whether a warning was printed.
     static func warn(_ console: Console) -> Bool {
         guard !console.quiet, isThere else { return false }
         console.warn("stdin has data that the program will not read: pass it with --stdin - (or use </dev/null)")

@@ -82,7 +82,7 @@ package struct GlobalOptions: ParsableArguments {
 
     package init() {}
 
-    /// Options that take a value as the next word. Needed before parsing.
+    /// Options that take the next word as their value. Needed before parsing.
     static let valueOptions: Set<String> = [
         "--redis", "-N", "--namespace", "-o", "--output", "--time", "--color", "--connect-timeout",
         "--keys-file", "--redact", "--profile", "--config",

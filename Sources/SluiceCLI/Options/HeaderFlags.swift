@@ -15,6 +15,8 @@ package struct HeaderFlags: ParsableArguments {
 
     package init() {}
 
+    /// Checks the names of the headers.
+    ///
     /// - Throws: `.usage` for a name that is given twice.
     func check() throws(CLIError) {
         var names: Set<String> = []
@@ -28,7 +30,7 @@ package struct HeaderFlags: ParsableArguments {
     }
 }
 
-/// One header, `NAME=VALUE`.
+/// A header, `NAME=VALUE`.
 struct Header: Sendable {
     var name: String
     var value: String

@@ -3,7 +3,7 @@ import BuiltinOperations
 import Foundation
 import Operations
 
-/// Folder, environment and input of the program of an `exec` operation.
+/// Folder, environment and input for the program of an `exec` operation.
 package struct ProgramFlags: ParsableArguments {
     @Option(help: ArgumentHelp("Run the program in this folder of the worker's machine.", valueName: "folder"))
     var cwd: String?
@@ -33,6 +33,8 @@ package struct ProgramFlags: ParsableArguments {
 
     package init() {}
 
+    /// Checks the options.
+    ///
     /// - Parameter hasProgram: whether the operation is a program.
     func check(hasProgram: Bool) throws(CLIError) {
         let given = [("--cwd", cwd != nil), ("--env", !variables.isEmpty), ("--stdin", input != nil)].filter(\.1).map(
@@ -54,7 +56,7 @@ package struct ProgramFlags: ParsableArguments {
     ///
     /// - Parameters:
     ///   - arguments: the other arguments.
-    ///   - environment: has the values of variables that are given without a value.
+    ///   - environment: the source for variables that are given without a value.
     func added(
         to arguments: JSONObject,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -98,7 +100,7 @@ package struct ProgramFlags: ParsableArguments {
         object[parts[0]] = .string(value)
     }
 
-    /// Makes a folder absolute: it is relative to this process, not to the worker.
+    /// Makes a folder absolute. A relative folder is relative to this process, not to the worker.
     private static func absolute(_ folder: String) -> String {
         let here = FileManager.default.currentDirectoryPath
         return folder.hasPrefix("/") ? folder : folder == "." ? here : "\(here)/\(folder)"

@@ -2,14 +2,14 @@ import Operations
 import Selectors
 import TerminalText
 
-/// An error as the command line prints it: what happened, notes, and what to do.
+/// An error as the command line prints it: the event, notes, and a remedy.
 package struct CLIError: Error, Equatable, Sendable {
     package var status: ExitStatus
-    /// What happened: one line.
+    /// The event, in one line.
     package var message: String
-    /// Notes, such as what was tried, or a line for each refused target.
+    /// Notes, such as a list of attempts, or a line for each refused target.
     package var notes: [String]
-    /// What to do: the last line.
+    /// The remedy, which is the last line.
     package var fix: String?
 
     package init(_ status: ExitStatus, _ message: String, notes: [String] = [], fix: String? = nil) {
@@ -33,7 +33,7 @@ extension CLIError {
             + (fix.map { ["  try:  " + SafeText.line($0)] } ?? [])
     }
 
-    /// With the texts of ids that were typed. Commands in it go on to name ids.
+    /// The error with the typed text in place of each id that was derived from a text. Commands in `fix` keep the ids.
     var withTypedIDs: CLIError {
         CLIError(status, TypedIDs.named(message), notes: notes.map(TypedIDs.named), fix: fix)
     }

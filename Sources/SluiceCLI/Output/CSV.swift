@@ -8,13 +8,13 @@ enum CSV {
         return (showsHeader ? [header] : []) + table.rows.map { $0.map { cell(plain($0.text)) }.joined(separator: ",") }
     }
 
-    /// The text of a number without separators.
+    /// Removes the separators from a number.
     private static func plain(_ text: String) -> String {
         text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ",") }
             ? text.replacing(",", with: "") : text
     }
 
-    /// One value, quoted if necessary and protected against being read as a formula by a spreadsheet.
+    /// A value, quoted if necessary. A leading quote mark stops spreadsheets from reading the value as a formula.
     static func cell(_ text: String) -> String {
         let safe = SafeText.line(text)
         let isFormula = safe.first.map { "=+-@".contains($0) } ?? false

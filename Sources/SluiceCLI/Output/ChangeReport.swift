@@ -1,9 +1,9 @@
 import Operations
 import TerminalText
 
-/// Prints the outcome for each operation of a change as it becomes known, and errors at the end.
+/// Prints the outcome of each operation as it becomes known, and errors at the end.
 struct ChangeReport {
-    /// The most lines on a terminal. Beyond it a terminal gets a summary, except with -v.
+    /// The largest number of lines on a terminal. A longer report becomes a summary, except with -v.
     private static let shownLines = 20
 
     private let invocation: Invocation
@@ -43,7 +43,9 @@ struct ChangeReport {
         invocation.console.print(TargetReport.table(rows), .csv, showsHeader: showsHeader)
     }
 
-    /// - Parameter early: why the change ended early; nil = it is complete.
+    /// Prints the rest of the report.
+    ///
+    /// - Parameter early: the reason for an early end; nil = the change is complete.
     mutating func finish(early: CLIError? = nil) -> ExitStatus {
         let console = invocation.console
         console.clearStatus()

@@ -19,7 +19,7 @@ package final class Console: Sendable {
     package let isOutputTerminal: Bool
     package let isErrorTerminal: Bool
     package let isInputTerminal: Bool
-    /// Whether notes and progress are left out.
+    /// Whether notes and progress are omitted.
     package let quiet: Bool
     private let handover = Mutex(Handover())
     private let status = Mutex(StatusLine())
@@ -52,9 +52,9 @@ extension Console {
     private struct Handover {
         static let keptLines = 10
         var isUnderWay = false
-        /// What the command has done so far.
+        /// A summary of the command's changes so far.
         var account: String?
-        /// Why stdout cannot be written. A closed reader is no failure.
+        /// The error code of stdout. A closed reader does not count as an error.
         var failure: Int32?
         /// The first lines that could not be written.
         var unwritten: [String] = []
@@ -68,13 +68,14 @@ extension Console {
         }
     }
 
-    /// Marks the start of changes. A failed output then must not stop the command halfway; it is reported at the end.
+    /// Marks the start of changes. From now on a failed output must not stop the command halfway; the command reports
+    /// it at the end.
     package func beginHandingOver() { handover.withLock { $0.isUnderWay = true } }
 
-    /// Notes what was done, for the report of a failed output.
+    /// Records a summary of the changes, for the report of a failed output.
     package func account(_ line: String) { handover.withLock { $0.account = line } }
 
-    /// Marks the end of changes. A failed output then ends the command.
+    /// Marks the end of changes. From now on a failed output ends the command.
     package func endHandingOver() { handover.withLock { $0.isUnderWay = false } }
 
     /// The error to report at the end if stdout could not be written.
@@ -107,7 +108,8 @@ extension Console {
         exit(end.status.rawValue)
     }
 
-    /// Whether output is dropped because an earlier write failed: later output would hide the gap. The first lines are kept.
+    /// Whether output is dropped because an earlier write failed, since later output would hide the gap. The first
+    /// dropped lines are kept for the report.
     private func isDropped(_ bytes: [UInt8]) -> Bool {
         handover.withLock { state in
             guard state.failure != nil else { return false }
@@ -133,14 +135,14 @@ extension Console {
 
     /// Prints a table: fitted to a terminal, complete in a pipe and with `wide`, or as comma-separated values.
     ///
-    /// - Parameter least: the widths of an earlier part of the table, which its columns have at least.
+    /// - Parameter least: the minimum widths of the columns, taken from an earlier part of the table.
     package func print(_ table: Table, _ format: OutputFormat, showsHeader: Bool, atLeast least: [Int] = []) {
         if format == .csv { return print(CSV.lines(table, showsHeader: showsHeader)) }
         let target = tableWidth(format).map { TableTarget.terminal(width: $0) } ?? .plain
         print(table.lines(for: target, style: output, showsHeader: showsHeader, atLeast: least))
     }
 
-    /// The width to which tables are fitted; nil = complete lines.
+    /// The width that tables are fitted to; nil = complete lines.
     func tableWidth(_ format: OutputFormat) -> Int? { isOutputTerminal && format != .wide ? width : nil }
 
     /// Writes bytes unchanged, for results that are redirected to a file.
@@ -156,7 +158,7 @@ extension Console {
 
     package func write(_ text: String) { write(Array(text.utf8)) }
 
-    /// Cells in a line of the terminal.
+    /// The width of the terminal in cells.
     package var width: Int {
         var size = winsize()
         let request = UInt(TIOCGWINSZ)
@@ -164,7 +166,9 @@ extension Console {
         return Int(size.ws_col)
     }
 
-    /// - Returns: nil if all bytes were written; otherwise how many were, with the reason in `errno`.
+    /// Writes all bytes, with repeated calls if necessary.
+    ///
+    /// - Returns: nil if all bytes were written; otherwise the number of written bytes, with the reason in `errno`.
     private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int? {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -192,19 +196,19 @@ private func unistdWrite(_ descriptor: Int32, _ base: UnsafeRawPointer?, _ count
 // MARK: - Everything else
 
 extension Console {
-    /// Prints a note to stderr, unless quiet.
+    /// Prints a note to stderr, unless `quiet` is set.
     package func note(_ line: String) {
         guard !quiet else { return }
         writeError(line)
     }
 
-    /// Prints a question. The answer is typed on the same line.
+    /// Prints a question. The person types the answer on the same line.
     package func ask(_ question: String) {
         clearStatus()
         _ = Self.writeAll(Array(SafeText.line(question).utf8), to: STDERR_FILENO)
     }
 
-    /// Writes a log line, even if quiet.
+    /// Writes a log line, even if `quiet` is set.
     package func log(_ line: String) { writeError(line) }
 
     /// Warns about nodes whose queues are missing in the output.
@@ -216,7 +220,7 @@ extension Console {
 
     package func warn(_ line: String) { writeError(errors.paint("warning:", .warning) + " " + line) }
 
-    /// Warns, once, that a wait goes on although Redis does not answer.
+    /// Warns once that a wait continues although Redis does not answer.
     func warnOfOutage(_ error: OperationsError) {
         let isFirst = hasWarnedOfOutage.withLock { hasWarned in
             defer { hasWarned = true }
@@ -235,7 +239,7 @@ extension Console {
         writeError(lines.joined(separator: "\n"))
     }
 
-    /// Shows a line that the next one replaces, only on a terminal and at most ten times a second.
+    /// Shows a status line that the next one replaces. Only on a terminal, and at most ten times a second.
     package func showStatus(_ line: String) {
         guard isErrorTerminal, !quiet else { return }
         let now = ContinuousClock.now

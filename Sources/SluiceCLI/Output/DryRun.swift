@@ -3,19 +3,19 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// What a change would do, found without changing anything: `docs/schema/dry-run.json`.
+/// The effect of a change, determined without a change: `docs/schema/dry-run.json`.
 struct DryRun: Sendable {
-    /// How many operations are shown.
+    /// The largest number of operations to show.
     static let sample = 10
 
     /// `cancelled`
     var participle: String
     var matches: Int
-    /// How many of those meant would be refused, because of their states.
+    /// The number of selected operations that would be refused because of their states.
     var refused = 0
-    /// What was examined; nil = the operations are named.
+    /// The examined part of the queues; nil if the command names its operations.
     var coverage: Coverage?
-    /// The first ones.
+    /// The first affected operations.
     var sample: [OperationDetail]
 
     func print(_ invocation: Invocation) {

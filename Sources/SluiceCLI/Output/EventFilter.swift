@@ -1,15 +1,18 @@
 import Operations
 import Selectors
 
-/// Which events are printed: `state:dead queue:mail id:01J…`.
+/// Selects the events to print: `state:dead queue:mail id:01J…`.
 struct EventFilter: Sendable {
     private static let fields: Set<OperationQuery.Field> = [.state, .queue, .id]
 
     private let query: OperationQuery
-    /// Only what clients and operators changed.
+    /// Whether only changes by clients and operators are printed.
     let onlyChanges: Bool
 
-    /// - Throws: `CLIError` with `.usage` if a word is about something that events do not have.
+    /// Parses the words of a filter.
+    ///
+    /// - Throws: `CLIError` with `.usage` if a word concerns a field that events do not have, or a state although only
+    ///   changes are wanted.
     init(_ words: [String], onlyChanges: Bool = false) throws(CLIError) {
         query = try OperationQuery(typed: words)
         self.onlyChanges = onlyChanges
@@ -23,11 +26,11 @@ struct EventFilter: Sendable {
 
     func queues(of known: [String]) -> [String] { query.queues(of: known) }
 
-    /// Whether all transitions are printed, and with them the numbers of what is not kept.
+    /// Whether all transitions are printed. Only then are the numbers of unkept events printed too.
     var isWhole: Bool { !query.filtersTransitions && !onlyChanges }
 
-    /// Whether the change of a step is printed: always, but where certain operations or states are asked for. Then that of one of these
-    /// operations is.
+    /// Whether the change of a step is printed. Without a filter by id or state, every change is. A filter by id
+    /// selects changes of matching operations; a filter by state hides all changes.
     private func showsChange(of batch: EventBatch) -> Bool {
         guard query.filtersTransitions else { return true }
         guard let id = batch.subject else { return false }
@@ -39,7 +42,7 @@ struct EventFilter: Sendable {
             && query.terms.allSatisfy { $0.allows(transition.id, queue: queue) }
     }
 
-    /// What is printed of a batch; nil = nothing.
+    /// The part of a batch to print; nil = nothing.
     func part(of batch: EventBatch) -> EventBatch? {
         var part = batch
         if !showsChange(of: batch) || (onlyChanges && part.change?.isOfPerson == false) { part.change = nil }

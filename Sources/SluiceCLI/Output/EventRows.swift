@@ -3,15 +3,15 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// Events as lines, in columns of fixed width because later rows are not known.
+/// Events as lines. Columns have a fixed width because later rows are not known yet.
 struct EventRows: Sendable {
     let format: OutputFormat
     /// The width of a line; nil = no limit.
     let width: Int?
-    /// Whether all transitions are printed, so that a row says how many have no name.
+    /// Whether all transitions are printed. A row then counts the transitions without an id.
     var isWhole = true
 
-    /// The longest word of a column and two blanks.
+    /// The longest word of the column plus two blanks.
     private static let wordWidth =
         (OperationState.allCases.map(\.rawValue) + QueueChange.Verb.allCases.map { QueueChange($0, by: "").word })
         .reduce(0) { max($0, $1.displayWidth) } + 2
@@ -24,9 +24,11 @@ struct EventRows: Sendable {
         }
     }
 
+    /// Formats a batch of events.
+    ///
     /// - Parameters:
-    ///   - details: of its transitions, in order; nil = not read, or not there.
-    ///   - step: the whole step, if `batch` is what is printed of it.
+    ///   - details: the details of the transitions' operations, in order; nil = not read, or not found.
+    ///   - step: the whole step if `batch` is only the printed part of it.
     ///   - time: milliseconds since 1970.
     func lines(
         _ batch: EventBatch,
@@ -52,7 +54,7 @@ struct EventRows: Sendable {
         }
     }
 
-    /// Numbers of events of which nothing is kept.
+    /// Formats a range of event numbers for which no events are kept.
     func lines(unkept numbers: ClosedRange<Int64>, queue: String, at time: Int64) -> [String] {
         switch format {
         case .id, .csv: return []
@@ -83,13 +85,13 @@ struct EventRows: Sendable {
         return width.map { text.truncated(toWidth: $0) } ?? text
     }
 
-    /// A cell of a column. A text that is as wide as the column has two blanks behind it all the same.
+    /// A cell of a column. A text that fills the column still gets two blanks after it.
     private static func cell(_ text: String, _ width: Int) -> String {
         text.displayWidth < width ? text.padded(toWidth: width) : text + "  "
     }
 }
 
-/// One transition and what its record says now.
+/// A transition, with details from the current record.
 private struct EventRow {
     let id: String
     let state: OperationState
@@ -98,7 +100,9 @@ private struct EventRow {
     var by = ""
     var reason = ""
 
-    /// - Parameter change: that of the step; nil = a worker took it.
+    /// Combines a transition with its record.
+    ///
+    /// - Parameter change: the change of the step; nil if a worker made the step.
     init(_ transition: (id: OperationID, state: OperationState), _ detail: OperationDetail?, of change: QueueChange?) {
         id = transition.id.description
         state = transition.state

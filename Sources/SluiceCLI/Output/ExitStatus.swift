@@ -51,7 +51,8 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
 }
 
 extension ExitStatus {
-    /// The status for several targets: the common one, or 6 if some were done and some were not.
+    /// The status for several targets: the status of the first problem, or 6 if some targets were done and some were
+    /// not.
     package static func of(_ statuses: some Sequence<ExitStatus>) -> ExitStatus {
         var firstProblem: ExitStatus?
         var someDone = false

@@ -3,11 +3,11 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// A graph of operations as text.
+/// Formats a graph of operations as text.
 struct GraphDrawing {
     private let graph: OperationGraph
     private let detail: OperationDetail
-    /// The keys that read the names of groups.
+    /// The keys with which names of groups are read.
     private let view: PayloadView
 
     init(_ graph: OperationGraph, of detail: OperationDetail, view: PayloadView) {
@@ -33,7 +33,7 @@ extension GraphDrawing {
 // MARK: - Other forms
 
 extension GraphDrawing {
-    /// For Graphviz. An edge leads from a dependency to what depends on it.
+    /// The graph for Graphviz. An edge leads from a dependency to its dependent.
     var dot: [String] {
         var lines = ["digraph operations {", "  rankdir=LR; node [shape=box, fontname=\"sans-serif\"];"]
         for id in graph.order {
@@ -100,7 +100,7 @@ extension GraphDrawing {
         ]
     }
 
-    /// nil = the policy was not read, because the operation depends on many.
+    /// The edges. The policy is nil if it was not read because the operation has many dependencies.
     private var edges: [(from: DependencyName, to: DependencyName, policy: NeedPolicy?)] {
         graph.order.flatMap { id -> [(DependencyName, DependencyName, NeedPolicy?)] in
             guard let node = graph.nodes[id] else { return [] }
@@ -113,7 +113,7 @@ extension GraphDrawing {
         }
     }
 
-    /// With the queue, if it is another one than that of the subject.
+    /// The id, with the queue if that differs from the subject's queue.
     private func text(_ name: DependencyName) -> String {
         name.queue == detail.queue ? name.id.description : name.description
     }
@@ -122,7 +122,7 @@ extension GraphDrawing {
         node.detail.queue == detail.queue ? "" : "\(node.detail.queue)/"
     }
 
-    /// Inside of the quotes of a label.
+    /// Escapes a text for use inside a quoted label.
     private static func quoted(_ text: String) -> String {
         SafeText.line(text).replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
     }

@@ -3,16 +3,16 @@ import SluiceMonitor
 
 /// Prints pages of operations as one list.
 ///
-/// Columns fit all rows on a terminal. In a pipe rows are printed in parts, at least once a second, so that a list of any length needs little memory:
-/// columns fit the first part, and grow if they must.
+/// On a terminal, the columns fit all rows. In a pipe, rows are printed in parts, at least once a second, so a list of
+/// any length needs little memory. The columns then fit the first part, and grow if necessary.
 struct ListPrinter {
-    /// The rows of a part in a pipe. Pages are those of one state, and may have a single row.
+    /// The number of rows in a part in a pipe. A part joins pages, since a page has rows of one state and may be short.
     private static let part = 500
 
     private let invocation: Invocation
     /// The rows of the next part.
     private var kept: [OperationDetail] = []
-    /// The widths of the parts that were printed.
+    /// The column widths of the printed parts.
     private var widths: [Int] = []
     private var array: JSONArrayPrinter?
     private var isFirst = true
@@ -38,8 +38,10 @@ struct ListPrinter {
         if !invocation.format.isText { isFirst = false }
     }
 
+    /// Ends the list.
+    ///
     /// - Parameters:
-    ///   - cursor: where the list continues; nil = this was all.
+    ///   - cursor: the position at which the list continues; nil = the list is complete.
     ///   - absent: nodes of a cluster whose queues were left out.
     mutating func finish(cursor: String?, absent: [AbsentNode] = []) {
         array?.finish(["cursor": JSONValue(cursor), "absentNodes": AbsentNode.json(absent)])
@@ -47,7 +49,7 @@ struct ListPrinter {
         printKept()
     }
 
-    /// Prints the rows that were read before an error.
+    /// Prints the collected rows. Also called after an error.
     mutating func printKept() {
         guard !kept.isEmpty else { return }
         let showsHeader = isFirst && invocation.options.showsHeader
@@ -58,7 +60,7 @@ struct ListPrinter {
     }
 }
 
-/// Prints an object with one long array, part by part. Nothing is printed before the first part is known.
+/// Prints an object with a long array, part by part. Prints nothing before the first part is known.
 struct JSONArrayPrinter {
     private let name: String
     private let console: Console
@@ -81,7 +83,7 @@ struct JSONArrayPrinter {
         console.write(begin + elements.map { $0.serialized() }.joined(separator: separator))
     }
 
-    /// Ends the array, and the object with further members.
+    /// Ends the array, and ends the object with further members.
     mutating func finish(_ members: KeyValuePairs<String, JSONValue> = [:]) {
         let end = isEmpty ? head + "]" : isPretty ? "\n  ]" : "]"
         let more = members.map { name, value in

@@ -17,7 +17,7 @@ struct OperationTable {
 
     var table: Table {
         let length = invocation.console.isOutputTerminal ? ShortID.length(for: operations.map(\.id)) : .max
-        // A shortened id cannot be used, so other columns are shortened first.
+        // A shortened id is useless, so other columns are shortened first.
         var table = Table([
             TableColumn("ID", minimumWidth: min(length, OperationID.characterCount) + 1),
             TableColumn("STATE", minimumWidth: 11), TableColumn("PRI", dropPriority: 3),
@@ -37,9 +37,11 @@ struct OperationTable {
         return table
     }
 
-    /// Comma-separated values, protected against being read as formulas by a spreadsheet.
+    /// Comma-separated values. Spreadsheets do not read them as formulas.
     var csv: [String] { csv(showsHeader: true) }
 
+    /// Comma-separated values of a page.
+    ///
     /// - Parameter showsHeader: false for pages after the first.
     func csv(showsHeader: Bool) -> [String] {
         let header = "id,state,priority,name,queue,attempt,maxAttempts,enqueuedAt,error"

@@ -16,27 +16,28 @@ package enum OutputFormat: String, CaseIterable, Sendable, ExpressibleByArgument
     case id
 
     package var isJSON: Bool { self == .json || self == .jsonl }
-    /// Formats for people, which each command has.
+    /// Whether the format is for people. Each command has these formats.
     package var isText: Bool { self == .table || self == .wide }
 }
 
-/// The formats for programs that a command may have.
+/// The formats for programs that a command can have.
 extension Set<OutputFormat> {
     package static let textOnly: Self = []
     package static let json: Self = [.json, .jsonl]
     package static let jsonAndIDs: Self = [.json, .jsonl, .id]
     package static let jsonAndCSV: Self = [.json, .jsonl, .csv]
-    /// For output that comes line by line, without an end.
+    /// The formats for endless output, line by line.
     package static let lines: Self = [.jsonl, .csv, .id]
     package static let all: Self = [.json, .jsonl, .csv, .id]
 }
 
 extension Settings {
-    /// The settings for a command with these formats for programs.
+    /// Fits the settings to a command with these formats for programs.
     ///
-    /// A format of the environment or of a file is a preference: a command that does not have it prints its text, or `jsonl` in place of `json`.
+    /// A format from the environment or a file is a preference. A command without that format prints its text, or
+    /// `jsonl` in place of `json`.
     ///
-    /// - Throws: `.usage` for a format of the command line that the command does not have.
+    /// - Throws: `.usage` for a format on the command line that the command does not have.
     package func fitted(to formats: Set<OutputFormat>) throws(CLIError) -> Settings {
         let format = output.content
         guard !format.isText, !formats.contains(format) else { return self }
@@ -49,7 +50,7 @@ extension Settings {
             )
         }
         var settings = self
-        // One document and one object a line are read by the same programs.
+        // Programs that read a JSON document usually read JSON lines as well.
         let next: OutputFormat = format == .json && formats.contains(.jsonl) ? .jsonl : .table
         settings.output = Value(content: next, origin: next == .table ? .builtIn : output.origin)
         return settings

@@ -1,10 +1,10 @@
 import TerminalText
 
-/// The outcomes of targets, counted by kind. Its size does not depend on their number.
+/// The outcomes of targets, counted by kind. The memory use does not depend on the number of targets.
 package struct TargetSummary: Sendable {
-    /// Up to so many refused targets are listed one by one. Beyond it, each kind is counted.
+    /// The largest number of refused targets to list one by one. A longer list becomes a count for each kind.
     private static let listed = 10
-    /// How many ids of a kind are named.
+    /// The number of ids to name for each kind.
     private static let named = 3
 
     private struct Kind: Sendable {

@@ -63,7 +63,7 @@ package enum ErrorTranslation {
             error.message,
             notes: isOptional
                 ? ["--allow-eviction works all the same, and loses operations when the memory is full"] : [],
-            // `-N` is stronger than the variable that the worker's own fix sets.
+            // `-N` overrides the variable that the worker's own fix sets.
             fix: error.code == .incompatible ? otherNamespace(settings) : error.fix
         )
     }
@@ -113,13 +113,13 @@ package enum ErrorTranslation {
         settings.map { "-N \(NamespaceProtocol.otherNamespace(than: $0.namespace.content))" }
     }
 
-    /// A refusal may end in the command that gives the permission.
+    /// Splits off the command that grants the permission, with which a refusal may end.
     private static func remedy(_ message: String) -> (message: String, command: String?) {
         guard let range = message.range(of: ": allow it with ", options: .backwards) else { return (message, nil) }
         return (String(message[..<range.lowerBound]), String(message[range.upperBound...]))
     }
 
-    /// Splits a message of the model into what happened and, after the colon, what to do.
+    /// Splits a message of the model into the event and, after the colon, the remedy.
     private static func usage(_ message: String) -> CLIError {
         for verb in ["use", "store", "drop", "enqueue"] {
             guard let range = message.range(of: ": \(verb) ", options: .backwards) else { continue }
@@ -132,7 +132,7 @@ package enum ErrorTranslation {
         CLIError(.unreachable, error.message, fix: "\(Program.name) redis status, or use another Redis: --redis URL")
     }
 
-    /// A command that tests whether the address answers.
+    /// The command that tests whether the address answers.
     private static func reach(_ settings: Settings?) -> String {
         guard let endpoint = settings?.redis.content else { return "\(Program.name) redis status" }
         return switch endpoint.address {
@@ -143,7 +143,7 @@ package enum ErrorTranslation {
         }
     }
 
-    /// A command that shows the server's certificate and its issuer.
+    /// The command that shows the server's certificate and its issuer.
     private static func certificate(_ settings: Settings?) -> String {
         guard let endpoint = settings?.redis.content, let host = endpoint.firstHost else { return reach(settings) }
         let file = endpoint.tls?.caCertificateFile.map { " -CAfile " + ShellWords.quoted($0) } ?? ""

@@ -3,7 +3,7 @@ import Operations
 import RedisClient
 import TerminalText
 
-/// The running program, as messages and examples name it: a user's own binary has the same commands except `bench`.
+/// The running program, as messages and examples name it. A user's own binary has the same commands except `bench`.
 package enum Program {
     package static let version = "0.1.0"
 

@@ -8,7 +8,7 @@ import TerminalText
 
 /// `sluice` without a verb: the short help and a status line.
 package struct RootCommand: Verb {
-    /// The commands of the running program besides those of every program, which `SluiceMain.run(adding:)` sets.
+    /// Additional commands of the running program, set by `SluiceMain.run(adding:)`.
     @TaskLocal package static var added: [any Verb.Type] = []
 
     package static let formats: Set<OutputFormat> = .textOnly
@@ -66,7 +66,7 @@ extension RootCommand {
     }
 }
 
-/// The status line, found without starting anything and without a long wait.
+/// The status line. Starts no server, and waits only briefly.
 private struct StatusLine {
     private static let patience: Duration = .milliseconds(500)
     private let invocation: Invocation
@@ -102,7 +102,7 @@ extension StatLine {
 }
 
 extension CommandLineRewriter {
-    /// The rewriter of a command tree.
+    /// Makes a rewriter for a command tree.
     package init(_ root: any ParsableCommand.Type) {
         var verbs = Verbs(root)
         verbs.names["help"] = verbs

@@ -3,24 +3,25 @@ import ArgumentParser
 /// The effect of a command on the data in Redis.
 package enum VerbEffect: Sendable {
     case reads
-    /// Makes something new, and changes nothing that is there.
+    /// Creates something new, and changes nothing that exists.
     case adds
-    /// Changes what is there: confirmed each time if the settings say so.
+    /// Changes existing data. Always asks for confirmation if the settings require it.
     case changes
 }
 
-/// One command: parsed by ArgumentParser, run by `SluiceMain`.
+/// A command, parsed by ArgumentParser and run by `SluiceMain`.
 package protocol Verb: ParsableCommand, Sendable {
-    /// The formats for programs that the command has. Each command has `table` and `wide` as well.
+    /// The command's formats for programs. Each command also has `table` and `wide`.
     static var formats: Set<OutputFormat> { get }
     static var effect: VerbEffect { get }
 
     var global: GlobalOptions { get }
 
-    /// The formats of the command with these options.
+    /// The formats for programs with the given options.
     var formats: Set<OutputFormat> { get }
 
-    /// Checks the arguments before anything is done. (Not `validate`, whose errors ArgumentParser rewrites.)
+    /// Checks the arguments before the command runs. The name is not `validate` because ArgumentParser rewrites the
+    /// errors of that method.
     func check() throws
 
     /// Runs the command.

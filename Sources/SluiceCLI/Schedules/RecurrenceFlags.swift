@@ -5,7 +5,7 @@ import Schedules
 import Selectors
 import TerminalText
 
-/// When a schedule runs.
+/// The options for the times of a schedule.
 package struct RecurrenceFlags: ParsableArguments {
     @Option(
         help: ArgumentHelp("Run after equal times, at least 1s, for example 10m.", valueName: "time"),
@@ -36,7 +36,9 @@ package struct RecurrenceFlags: ParsableArguments {
 
     var isGiven: Bool { every != nil || cron != nil }
 
-    /// - Throws: `.usage` with what is wrong.
+    /// Makes the recurrence from the options.
+    ///
+    /// - Throws: `.usage`, which names the wrong option.
     func recurrence() throws(CLIError) -> Recurrence {
         let fix = "--every 10m, or --cron '0 3 * * *' --tz Europe/Berlin"
         guard every == nil || cron == nil else {

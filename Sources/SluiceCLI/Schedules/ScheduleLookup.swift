@@ -3,16 +3,16 @@ import Operations
 import Selectors
 import Sluice
 
-/// Names schedules by their ids.
+/// The arguments that name schedules by id.
 package struct ScheduleTargets: ParsableArguments {
     @Argument(help: ArgumentHelp("Ids of schedules.", valueName: "schedule")) var ids: [String]
     @Option(name: .shortAndLong, help: "Look in this queue only.") var queue: String?
 
     package init() {}
 
-    /// The schedules of these ids, each in the one queue that has it.
+    /// Finds the schedules with these ids, each in the one queue that has it.
     ///
-    /// - Throws: `.notFound` with the nearest id; `.usage` for an id that is in two queues, naming both.
+    /// - Throws: `.notFound` with the nearest id; `.usage` for an id that is in several queues, with their names.
     func find(_ client: SluiceClient) async throws -> [Schedule] {
         try await Self.find(ids, queue: queue, client)
     }

@@ -38,9 +38,9 @@ enum ScheduleJSON {
     private static func time(_ milliseconds: Int64?) -> JSONValue { JSONValue(milliseconds.map(TimeText.rfc3339)) }
 }
 
-/// A schedule as text.
+/// Formats a schedule as text.
 enum ScheduleText {
-    /// When it runs next, or why it does not.
+    /// The next run, or the reason why the schedule does not run.
     static func sentence(_ schedule: Schedule, now: Int64) -> String {
         switch schedule.state {
         case .active:
@@ -58,7 +58,7 @@ enum ScheduleText {
         }
     }
 
-    /// The command that makes it run.
+    /// The command that makes the schedule run; nil = none.
     static func fix(_ schedule: Schedule) -> String? {
         switch schedule.state {
         case .active, .over: nil

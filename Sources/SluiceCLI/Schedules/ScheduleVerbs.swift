@@ -260,7 +260,7 @@ package struct ScheduleRunVerb: Verb {
     }
 }
 
-/// A change of schedules, with a line for each.
+/// Changes schedules, and prints a line for each.
 struct ScheduleChanges {
     let targets: ScheduleTargets
     let invocation: Invocation
@@ -270,10 +270,12 @@ struct ScheduleChanges {
         self.invocation = invocation
     }
 
+    /// Changes the schedules, and prints the outcome of each.
+    ///
     /// - Parameters:
-    ///   - verb: what is done.
-    ///   - participle: what a changed one is.
-    ///   - already: why another one is not.
+    ///   - verb: the change, for the confirmation.
+    ///   - participle: the outcome for a changed schedule.
+    ///   - already: the outcome for an unchanged schedule.
     func run(
         _ verb: String,
         _ participle: String,
@@ -361,7 +363,7 @@ package struct SchedulePreviewVerb: Verb {
         )
     }
 
-    /// nil = no id was given.
+    /// The definition of the schedule with the given id; nil = no id was given.
     private func storedDefinition(_ invocation: Invocation) async throws -> ScheduleDefinition? {
         guard let id else { return nil }
         let schedule = try await ScheduleTargets.find([id], queue: queue, try await invocation.connectReadingClock())[0]

@@ -2,16 +2,16 @@ import Operations
 import Sluice
 import SluiceMonitor
 
-/// A verb that does the same to each operation.
+/// A verb that applies the same change to each operation.
 package protocol ChangeVerb: Verb {
     static var kind: ChangeKind { get }
     var selection: Selection { get }
     var consent: Consent { get }
 
-    /// Adds others to those that are named, in the order in which they are to be changed.
+    /// Adds related operations to the named ones, in the order in which they must be changed.
     func expanded(_ references: [IDReference], _ client: SluiceClient) async throws -> [IDReference]
 
-    /// Changes up to 500 operations of a queue, and returns what became of each.
+    /// Changes up to 500 operations of a queue, and returns the outcome of each.
     func change(_ ids: [OperationID], _ queue: String, _ client: SluiceClient) async throws -> [ChangeResult]
 }
 
@@ -71,7 +71,7 @@ extension Change {
         return try await change.run(all, consent)
     }
 
-    /// Texts for those that were refused and are groups, or callbacks of groups.
+    /// The messages for refused operations that are groups, or callbacks of groups.
     private static func refusals(
         of verb: String,
         _ changes: some Sequence<(OperationID, ChangeResult)>,
@@ -114,7 +114,7 @@ extension Change {
         )
     }
 
-    /// What does what the verb cannot do in this state.
+    /// The command to use instead of the verb in this state.
     private static func hint(_ kind: ChangeKind, _ state: OperationState, _ id: String) -> String {
         switch (kind, state) {
         case (.retry, .finished): "; run it again: \(Program.name) rerun \(id)"

@@ -3,7 +3,7 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// A change of operations that are named, or of all that a query finds.
+/// A change of named operations, or of all operations that a query finds.
 struct Change: Sendable {
     let invocation: Invocation
     let client: SluiceClient
@@ -11,22 +11,22 @@ struct Change: Sendable {
     let verb: String
     /// `cancelled`
     let participle: String
-    /// The states in which an operation can be changed so. Others are refused.
+    /// The states in which an operation can be changed. In other states the change is refused.
     let allowed: Set<OperationState>
     /// Whether a query finds only operations with a record.
     let needsRecord: Bool
     /// Changes up to 500 operations of a queue, and returns the outcome of each.
     let apply: @Sendable ([OperationID], String) async throws -> [TargetReport.Row]
-    /// Applies the change to a reference for which there is no record; nil = the operation is unknown.
+    /// Applies the change to a reference without a record; nil = the operation is unknown.
     var applyToMissing: @Sendable (IDReference) async throws -> TargetReport.Row? = { _ in nil }
-    /// Named operations are changed in the order of the references, also those of different queues.
+    /// Whether named operations are changed in the order of the references, across queues.
     var keepsOrder = false
-    /// Called before the operations of a query are changed, and before those that exist then are found.
+    /// Called before the operations of a query are changed. The query then searches again.
     var prepare: (@Sendable () async throws -> Void)?
-    /// Waits for operations whose change is requested; nil = no wait. Takes the start of the wait.
+    /// Waits for operations with a requested change; nil = do not wait. The second parameter is the start of the wait.
     var wait: (@Sendable ([TargetReport.Row], ContinuousClock.Instant) async throws -> [TargetReport.Row])?
 
-    /// Whether the change of a row is requested but not done.
+    /// Whether the change of a row is requested but not done yet.
     private func isUnderWay(_ row: TargetReport.Row) -> Bool {
         wait != nil && ["requested", "forced"].contains(row.outcome)
     }
@@ -65,7 +65,8 @@ extension Change {
         }
     }
 
-    /// The ids of each call, each id once: those of one queue together or, if the order counts, those that follow each other.
+    /// The ids of each call, each id once. Ids of one queue form a call; if the order counts, only adjacent ids of one
+    /// queue do.
     static func calls(_ places: [Location], inOrder: Bool) -> [(queue: String, ids: [OperationID])] {
         var seen: Set<Location> = []
         var calls: [(queue: String, ids: [OperationID])] = []
@@ -80,7 +81,7 @@ extension Change {
         return calls
     }
 
-    /// The rows, in the order of the references.
+    /// Returns the rows, in the order of the references.
     private func rows(_ targets: ArraySlice<(IDReference, Locator.Finding)>) async throws -> [TargetReport.Row] {
         var changed: [Location: TargetReport.Row] = [:]
         let places = targets.compactMap { if case .found(let place) = $0.1 { place } else { nil } }
@@ -105,7 +106,9 @@ extension Change {
 // MARK: - Operations of a query
 
 extension Change {
-    /// - Parameter states: the states to search if the query names none.
+    /// Changes the operations that a query finds.
+    ///
+    /// - Parameter states: the states to search if the query names no state.
     func run(_ selection: Selection, in states: [OperationState], _ consent: Consent) async throws -> ExitStatus {
         let query = try await selection.query(in: states, client)
         let walk = try await ChangeWalk(
@@ -135,7 +138,8 @@ extension Change {
         }
         guard let prepare else { return try await run(walk) }
         try await prepare()
-        // What came since the walk was made, and was claimed before this, is found by a new one.
+        // A new walk also finds operations that were enqueued after the first walk was made, and claimed before
+        // `prepare` took effect.
         let later = try await ChangeWalk(
             broker: client.broker,
             query: query,
@@ -168,7 +172,7 @@ extension Change {
         }
     }
 
-    /// Counts the operations, and shows how far it is.
+    /// Counts the operations, and shows the progress.
     private func preview(_ walk: ChangeWalk) async throws -> (result: ChangeWalk.Result, sample: [OperationDetail]) {
         let console = invocation.console
         defer { console.clearStatus() }
@@ -198,9 +202,10 @@ extension Change {
         )
     }
 
-    /// Runs the body, which passes rows as they become known, and reports them even if the body fails.
+    /// Runs the body, and reports the rows that the body passes as they become known. Reports them even if the body
+    /// fails.
     ///
-    /// - Parameter body: returns why the change ended early; nil = it is complete.
+    /// - Parameter body: returns the reason for an early end; nil = the change is complete.
     private func reported(
         since begun: ContinuousClock.Instant,
         _ interruption: Interruption,

@@ -5,9 +5,11 @@ import RedisClient
 import Sluice
 import TerminalText
 
-/// Connects to the Redis of the settings.
+/// Connects to the Redis server of the settings.
 enum Connector {
-    /// - Throws: `OperationsError` or `EmbeddedRedisError`.
+    /// Connects a client.
+    ///
+    /// - Throws: `OperationsError`, `EmbeddedRedisError`, or `CLIError` if no Redis is named inside an operation.
     @Sendable
     static func connect(_ invocation: Invocation) async throws -> SluiceClient {
         let settings = invocation.settings
@@ -24,14 +26,14 @@ enum Connector {
         )
     }
 
-    /// The variables by which a program reaches the same Redis and namespace.
+    /// The environment variables with which a program reaches the same Redis and namespace.
     static func variables(_ invocation: Invocation) async throws -> [String: String] {
         let url =
             if let url = invocation.settings.redisURL { url } else { try await endpoint(invocation).description }
         return ["SLUICE_REDIS_URL": url, "SLUICE_NAMESPACE": invocation.settings.namespace.content]
     }
 
-    /// The endpoint of the settings, or that of the embedded server, which is started if it does not run.
+    /// The endpoint of the settings, or the endpoint of the embedded server. Starts that server if necessary.
     static func endpoint(_ invocation: Invocation) async throws -> RedisEndpoint {
         if let endpoint = invocation.settings.redis.content { return endpoint }
         guard SluiceClient.operationOfThisProcess() == nil else {

@@ -1,14 +1,16 @@
 import Operations
 import Sluice
 
-/// Finds the queues of dependencies that are given without one.
+/// Finds the queues of dependencies that are given without a queue.
 struct DependencyLookup: Sendable {
     let client: SluiceClient
 
-    /// Sets the queues of all dependencies that are not in the queue of the request. An id of another request is that one; any other is looked for in all
-    /// queues. What is not found stays as it is: its enqueue fails.
+    /// Sets the queues of all dependencies that are not in the queue of their request.
     ///
-    /// - Throws: `CLIError` if an id is in several queues, naming them.
+    /// An id in another request of the batch refers to that request. Any other id is searched in all queues. A
+    /// dependency that is not found stays unchanged, and its enqueue fails.
+    ///
+    /// - Throws: `CLIError` if an id is in several queues, with their names.
     func complete(_ requests: inout [EnqueueRequest]) async throws {
         let open = Set(
             requests.flatMap { request in (request.operation.links?.after ?? []).filter { $0.queue == nil }.map(\.id) }
@@ -42,7 +44,9 @@ struct DependencyLookup: Sendable {
         }
     }
 
-    /// The same for dependencies of an operation that is there.
+    /// Sets the queues of new dependencies of an existing operation.
+    ///
+    /// - Throws: `CLIError` if an id is in several queues, with their names.
     func complete(_ dependencies: [Dependency], of queue: String) async throws -> [Dependency] {
         let open = dependencies.filter { $0.queue == nil }.map(\.id)
         let findings = try await Locator(client).find(open.map { IDReference(queue: nil, .full($0)) })

@@ -5,14 +5,14 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// The users of the embedded server, for the question before it is stopped.
+/// The users of the embedded server, for the question before the server is stopped.
 struct EmbeddedUsers: Sendable {
     private var connections = 0
     private var workers = 0
     private var executing = 0
     private let namespace: String
 
-    /// Counts nothing if the server does not run.
+    /// Counts the users; all counts are 0 if the server does not run.
     init(_ server: EmbeddedRedis, _ invocation: Invocation) async throws {
         namespace = invocation.settings.namespace.content
         guard try server.status() != nil else { return }
@@ -45,7 +45,7 @@ struct EmbeddedUsers: Sendable {
         "\(QuantityText.grouped(count)) \(noun)\(count == 1 ? "" : "s")"
     }
 
-    /// Connections besides the one that asks.
+    /// The number of connections besides this one.
     private static func others(_ endpoint: RedisEndpoint) throws -> Int {
         let info = try RedisProbe.ask(endpoint, [RedisCommand("INFO", "clients")])[0].expectString("INFO clients")
         let line = info.split(whereSeparator: \.isNewline).first { $0.hasPrefix("connected_clients:") }

@@ -5,23 +5,25 @@ import Synchronization
 final class EndCounts: Sendable {
     private struct Part {
         var targets: [Location]
-        /// The states, empty before the first read; nil = the operation no longer exists.
+        /// The states, empty before the first read. A nil element is an operation that no longer exists.
         var states: [OperationState?] = []
     }
 
     let total: Int
     private let parts: Mutex<[Part]>
 
+    /// Starts without known states.
+    ///
     /// - Parameter parts: the operations, in the groups in which they are awaited.
     init(_ parts: [[Location]]) {
         total = parts.reduce(0) { $0 + $1.count }
         self.parts = Mutex(parts.map { Part(targets: $0) })
     }
 
-    /// Notes the states of a part, in order.
+    /// Stores the states of a part, in order.
     func note(_ states: [OperationState?], of part: Int) { parts.withLock { $0[part].states = states } }
 
-    /// Returns how many have ended, and the first of the others.
+    /// Returns the number of ended operations, and the first of the others.
     func read(openLimit: Int) -> (ended: Int, open: [Location]) {
         parts.withLock { parts in
             var ended = 0
@@ -47,13 +49,15 @@ package struct EndRate: Sendable {
 
     package init() {}
 
+    /// Adds a sample.
+    ///
     /// - Parameter instant: the time of a monotonic clock.
     package mutating func add(ended: Int, at instant: Duration) {
         samples.append((instant, ended))
         while samples.count > 2, samples[1].at <= instant - Self.window { samples.removeFirst() }
     }
 
-    /// The rate; nil = no operation has ended yet.
+    /// The rate; nil if no operation has ended in the window.
     package var perSecond: Double? {
         guard let first = samples.first, let last = samples.last, last.at > first.at, last.ended > first.ended else {
             return nil

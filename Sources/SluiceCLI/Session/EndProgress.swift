@@ -1,11 +1,11 @@
 import Operations
 import TerminalText
 
-/// The progress line of a wait.
+/// Formats the progress line of a wait.
 package struct EndProgress: Sendable {
     package var ended: Int
     package var total: Int
-    /// Details of the operations that have not ended, or of the first of many.
+    /// Details of the operations that have not ended; if they are many, of the first ones.
     package var open: [OperationDetail]
     package var rate: EndRate
 
@@ -16,7 +16,9 @@ package struct EndProgress: Sendable {
         self.rate = rate
     }
 
-    /// `►  70% ███████░░░ 140/200 · 12/s · ETA 5s · 3 executing, 57 ready · encode.part7: "pass 2"`. What has ended of a group counts as a part.
+    /// `►  70% ███████░░░ 140/200 · 12/s · ETA 5s · 3 executing, 57 ready · encode.part7: "pass 2"`.
+    ///
+    /// The ended members of a group count as a fraction of an operation.
     package func line(_ style: Style) -> String {
         let executing = open.filter { $0.state == .executing }
         let groups = open.compactMap { GroupProgress($0) }.filter { !$0.state.isTerminal }
@@ -31,7 +33,7 @@ package struct EndProgress: Sendable {
                 + "\(QuantityText.bar(fraction, ascii: style.usesASCII)) \(counts)"
         ]
         if let perSecond = rate.perSecond { parts += [Self.text(perSecond)] + eta }
-        // Counts of only some operations would look like counts of all.
+        // Counts of only some operations would look like counts of all operations.
         if ended + open.count >= total { parts += states }
         if !groups.isEmpty {
             let (ended, members) = groups.reduce((0, 0)) { ($0.0 + $1.ended, $0.1 + $1.total) }

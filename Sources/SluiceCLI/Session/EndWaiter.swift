@@ -6,7 +6,7 @@ package struct EndWaiter: Sendable {
     package let client: SluiceClient
     package let console: Console
 
-    /// The most open operations to read for the progress line.
+    /// The largest number of open operations to read for the progress line.
     private static let shownOperations = 50
 
     package init(_ client: SluiceClient, console: Console) {
@@ -14,9 +14,12 @@ package struct EndWaiter: Sendable {
         self.console = console
     }
 
-    /// Waits for all operations, or for one of them.
+    /// Waits for all operations, or for the first one to end.
     ///
-    /// - Returns: the details of each at the end, in order; nil if there is no such operation.
+    /// - Parameters:
+    ///   - timeout: the longest wait; nil = no limit.
+    ///   - any: whether the end of one operation is enough.
+    /// - Returns: the details of each operation after the wait, in order; nil for an operation that does not exist.
     package func wait(for targets: [Location], timeout: Duration?, any: Bool = false) async throws -> [OperationDetail?]
     {
         let deadline = timeout.map { ContinuousClock.now + $0 }
@@ -41,7 +44,7 @@ package struct EndWaiter: Sendable {
         return try await read(targets, until: deadline)
     }
 
-    /// Reads the details for a wait: repeats the read while Redis does not answer, until the deadline.
+    /// Reads the details for a wait. Repeats the read while Redis does not answer, until the deadline.
     func read(_ targets: [Location], until deadline: ContinuousClock.Instant?) async throws -> [OperationDetail?] {
         try await outlastingOutages(until: deadline, onOutage: console.warnOfOutage) { try await read(targets) }
     }

@@ -2,18 +2,20 @@ import Operations
 import Sluice
 import TerminalText
 
-/// Reads the events of queues: from the past what the streams keep, then what comes. Each number of a queue comes once, in a batch or in a
-/// range of what is not kept.
+/// Reads the events of queues: stored events of the past first, then new events as they occur.
 ///
-/// New events come as messages. Where the numbers of a queue show that messages were lost, its stream is read. What waits for a slow reader
-/// is bounded; what does not fit is a gap like any other. So a slow reader costs neither Redis nor the workers anything.
+/// Each event number of a queue occurs once, in a batch or in a range of unkept numbers. New events arrive as messages.
+/// If the numbers of a queue show that messages were lost, the feed reads the queue's stream. The buffer for a slow
+/// reader is bounded, and an overflow is a gap like any other. A slow reader therefore costs Redis and the workers
+/// nothing.
 struct EventFeed: Sendable {
     enum Item: Sendable {
         case batch(EventBatch, at: Int64)
-        /// Numbers of events of which nothing is kept: enqueues, starts and finishes whose messages were lost, or that are past.
+        /// A range of event numbers without stored events: enqueues, starts and finishes that are past, or whose
+        /// messages were lost.
         case unkept(queue: String, ClosedRange<Int64>, at: Int64)
 
-        /// Milliseconds of server time.
+        /// The server's time in milliseconds.
         var at: Int64 {
             switch self {
             case .batch(_, let at), .unkept(_, _, let at): at
@@ -23,32 +25,32 @@ struct EventFeed: Sendable {
 
     let client: SluiceClient
     let invocation: Invocation
-    /// nil = only what comes.
+    /// The age of the oldest event to read; nil = read only new events.
     let since: Duration?
-    /// Whether it goes on with what comes.
+    /// Whether the feed continues with new events.
     let follows: Bool
-    /// Empty = all, also new ones.
+    /// The queues to read; empty = all queues, including new ones.
     let named: [String]
     let filter: EventFilter
     let output: @Sendable (Item) async throws -> Void
 
     private enum Signal: Sendable {
         case batch(EventBatch)
-        /// A second has passed; these are the queues.
+        /// A second has passed. The queues are the current ones.
         case tick([String])
     }
 
-    /// Messages that wait for the reader, at most.
+    /// The largest number of messages that wait for the reader.
     private static let buffered = 10_000
-    /// Entries of a stream that are read at once.
+    /// The number of stream entries in one read.
     private static let part = 100
-    /// Entries of all streams that wait for their turn while what is kept is read, about.
+    /// The approximate number of entries of all streams in memory while stored events are read.
     private static let merged = 5_000
-    /// Queues that are compared with their counters in a second, at most.
+    /// The largest number of queues that are compared with their counters in a second.
     private static let comparedAtOnce = 20
     private static let look: Duration = .seconds(1)
 
-    /// Goes on until the process is ended, or to the end of what is kept.
+    /// Runs until the process is ended; without `follows`, until the stored events are printed.
     func run() async throws {
         var reader = Reader(feed: self)
         try await reader.begin(with: try await queues())
@@ -69,13 +71,13 @@ struct EventFeed: Sendable {
         }
     }
 
-    /// Listens to all queues. New ones are not announced, so the list is read again and again.
+    /// Listens to all queues. Redis announces no new queues, so the list is read repeatedly.
     private func listen(_ inbox: AsyncThrowingStream<Signal, any Error>.Continuation) async throws {
         try await withThrowingDiscardingTaskGroup { group in
             var known: Set<String> = []
             // A refused subscription cancels the group.
             while !group.isCancelled {
-                // An outage of Redis does not end a command that listens.
+                // An outage of Redis does not end the command.
                 let queues = (try? await queues()) ?? Array(known)
                 let new = Set(queues).subtracting(known)
                 known.formUnion(new)
@@ -95,29 +97,30 @@ struct EventFeed: Sendable {
 }
 
 extension EventFeed {
-    /// How far each queue was read.
+    /// Tracks the position in each queue.
     private struct Reader {
         let feed: EventFeed
         private var places: [String: Place] = [:]
         private var isAway = false
-        /// What the server's clock is ahead of this one, in milliseconds.
+        /// The number of milliseconds by which the server's clock is ahead of this machine's.
         private var clockOffset: Int64 = 0
         private var compared = 0
 
         init(feed: EventFeed) { self.feed = feed }
 
         private struct Place {
-            /// The last entry of the stream that was read.
+            /// The last stream entry that was read.
             var cursor: String?
-            /// Where reading begins while there is no cursor; milliseconds of server time.
+            /// The start of the first read, in milliseconds of server time. Applies while `cursor` is nil.
             var begin: Int64?
-            /// The number that comes next; nil = with the first that is read.
+            /// The next expected event number; nil = the first event that is read sets it.
             var next: Int64?
-            /// The queue's last number when it was compared before.
+            /// The queue's last event number at the previous comparison.
             var newest: Int64 = 0
         }
 
-        /// Prints what is kept of all queues in the order of its times, or reads where the queues are.
+        /// Prints the stored events of all queues in the order of their times. Without `since`, only reads the queues'
+        /// current positions.
         mutating func begin(with queues: [String]) async throws {
             let limit = max(10, min(EventFeed.part, EventFeed.merged / max(1, queues.count)))
             var merge = EventMerge()
@@ -144,14 +147,14 @@ extension EventFeed {
             return try await page(queue, &place, limit: limit, isFirst: isFirst, before: nil)
         }
 
-        /// A message came.
+        /// Handles the message of a batch.
         mutating func take(_ batch: EventBatch) async throws {
-            // A queue that was not there at the beginning is read from its first event on.
+            // A queue that appeared later is read from its first event on.
             var place = places[batch.queue] ?? Place(next: 1)
             defer { places[batch.queue] = place }
             if let next = place.next, batch.from < next { return }
             if let next = place.next, batch.from > next {
-                // Where the stream cannot be read now, `compare` comes back to this batch and what is before it.
+                // If the stream cannot be read now, `compare` later reads this batch and the events before it.
                 let isRead = try await attempt { reader in
                     try await reader.read(batch.queue, &place, before: batch.from)
                 }
@@ -162,13 +165,13 @@ extension EventFeed {
             place.next = batch.to + 1
         }
 
-        /// Looks for numbers of which no message came: some queues at a time, all in turn.
+        /// Reads events whose messages were lost. Each call compares some of the queues, in rotation.
         mutating func compare(_ queues: [String]) async throws {
             for index in 0..<min(queues.count, EventFeed.comparedAtOnce) {
                 let queue = queues[(compared + index) % queues.count]
                 var place = places[queue] ?? Place(next: 1)
                 let before = place.newest
-                // A message may be on its way: only what was there a look ago is lost.
+                // A message may be on its way, so only events that existed at the previous comparison count as lost.
                 let isRead = try await attempt { reader in
                     place.newest = try await reader.part(queue, &place, limit: 1).newest
                     guard let next = place.next, before >= next else { return }
@@ -184,7 +187,7 @@ extension EventFeed {
 
         private var time: Int64 { feed.invocation.now + clockOffset }
 
-        /// Prints the entries of a stream behind the place, up to those that begin at `before`.
+        /// Prints the stream entries after the position, up to the entry that begins at `before`.
         private mutating func read(_ queue: String, _ place: inout Place, before: Int64?) async throws {
             while true {
                 let page = try await page(queue, &place, limit: EventFeed.part, isFirst: false, before: before)
@@ -193,7 +196,8 @@ extension EventFeed {
             }
         }
 
-        /// The next entries of a stream, with what is not kept before and between them, and whether these are the last ones.
+        /// Reads the next entries of a stream. The result includes the gaps before and between entries, and whether
+        /// these entries are the last ones.
         private mutating func page(
             _ queue: String,
             _ place: inout Place,
@@ -242,21 +246,21 @@ extension EventFeed {
             )
         }
 
-        /// Prints that nothing is known of the numbers up to `last`.
+        /// Prints the gap of unknown numbers up to `last`.
         private mutating func finish(_ queue: String, _ place: inout Place, through last: Int64, at time: Int64)
             async throws
         {
             for item in gap(queue, &place, through: last, at: time) { try await feed.output(item) }
         }
 
-        /// The numbers up to `last` of which nothing is known; empty = there are none.
+        /// The gap of unknown numbers up to `last`; empty if all numbers are known.
         private func gap(_ queue: String, _ place: inout Place, through last: Int64, at time: Int64) -> [Item] {
             defer { place.next = max(place.next ?? 0, last + 1) }
             guard let first = place.next, first <= last else { return [] }
             return [.unkept(queue: queue, first...last, at: time)]
         }
 
-        /// Redis may be away for a while. What was missed meanwhile is read later.
+        /// Runs a body that needs Redis. After an outage, missed events are read later.
         ///
         /// - Returns: whether Redis answered.
         private mutating func attempt(_ body: (inout Reader) async throws -> Void) async throws -> Bool {

@@ -1,23 +1,24 @@
-/// Puts what is kept of several queues into the order of its times. Each queue's events are in order already.
+/// Merges the stored events of several queues by time. The events of each queue are in order already.
 struct EventMerge {
     private struct Part {
         var queue: String
-        /// The next one last.
+        /// The events in reverse order, so the next one is last.
         var items: [EventFeed.Item]
-        /// Whether the queue has no more than these.
+        /// Whether the queue has no further stored events.
         var isLast: Bool
         var at: Int64 { items.last?.at ?? .max }
     }
 
-    /// The queue with the oldest next event last.
+    /// The parts in reverse order of their next events, so the oldest is last.
     private var parts: [Part] = []
 
-    /// Adds the next events of a queue of which nothing is left here.
+    /// Adds the next events of a queue. The queue must have no events left here.
     mutating func add(_ items: [EventFeed.Item], of queue: String, isLast: Bool) {
         insert(Part(queue: queue, items: items.reversed(), isLast: isLast))
     }
 
-    /// The oldest event, and whether the queue's next ones are to be read now; nil = these were all.
+    /// Removes the oldest event. Also returns whether the caller must add further events of its queue now; nil = all
+    /// events were returned.
     mutating func next() -> (item: EventFeed.Item, queue: String, isUsedUp: Bool)? {
         guard var part = parts.popLast(), let item = part.items.popLast() else { return nil }
         let isUsedUp = part.items.isEmpty

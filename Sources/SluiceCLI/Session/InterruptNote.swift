@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Prints a note when Ctrl-C ends a command that only waits: the operations continue.
+/// Prints a note when Ctrl-C ends a command that only waits: the operations go on.
 final class InterruptNote {
     private let source: any DispatchSourceSignal
     private let former = signal(SIGINT, SIG_IGN)

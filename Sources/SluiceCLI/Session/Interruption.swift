@@ -2,8 +2,8 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Handles Ctrl-C and SIGTERM while a command changes many operations: the current call ends, and the command reports what was done. A second
-/// signal ends the process at once.
+/// Handles Ctrl-C and SIGTERM while a command changes many operations. After the first signal, the current call ends
+/// and the command reports its changes. A second signal ends the process at once.
 final class Interruption {
     private static let signals = [SIGINT: ExitStatus.interrupted, SIGTERM: ExitStatus.terminated]
 
@@ -12,7 +12,7 @@ final class Interruption {
         private let state = Mutex<(first: ExitStatus?, action: (@Sendable () -> Void)?)>((nil, nil))
         var status: ExitStatus? { state.withLock { $0.first } }
 
-        /// Calls the closure when a signal has come, at once if one came before.
+        /// Calls the closure when a signal arrives, or at once if one has arrived already.
         func whenReceived(_ action: @escaping @Sendable () -> Void) {
             let isReceived = state.withLock { state in
                 state.action = action
@@ -35,12 +35,14 @@ final class Interruption {
     private var sources:
         [(number: Int32, former: (@convention(c) (Int32) -> Void)?, source: any DispatchSourceSignal)] = []
 
-    /// Handles signals until this object is released. Signals that the parent process has set to be ignored stay ignored.
+    /// Handles signals until this object is released. Signals that the parent process has set to be ignored stay
+    /// ignored.
     init() {
         for (number, status) in Self.signals where !EndingSignals.ignoredAtStart.contains(number) {
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
             source.setEventHandler { [received] in received.note(status) }
-            // SIG_IGN comes before the source, which on Linux installs a handler: afterwards it would drop all signals.
+            // SIG_IGN must be set before the source installs its handler, as it does on Linux. A later SIG_IGN would
+            // drop all signals.
             sources.append((number, signal(number, SIG_IGN), source))
             source.resume()
         }

@@ -4,17 +4,17 @@ import Operations
 import Sluice
 import WorkerRuntime
 
-/// One run of the command line: arguments, streams, settings, and the connection to Redis.
+/// A run of the command line: arguments, streams, settings, and the connection to Redis.
 package struct Invocation: Sendable {
     package let arguments: [String]
     package let console: Console
     package let settings: Settings
     package var options: Shown
-    /// Connects to Redis. Only called by commands that need it.
+    /// Connects to Redis. Called only by commands that need a connection.
     package let connector: @Sendable (Invocation) async throws -> SluiceClient
     /// Adds the program's own operations to a worker's registry.
     package let register: @Sendable (inout OperationRegistry) -> Void
-    /// Redis' clock, as far as it was read.
+    /// The clock of Redis, as far as it was read.
     package var clock = ServerClock()
 
     /// Options of the output.
@@ -29,10 +29,11 @@ package struct Invocation: Sendable {
 
     package func connect() async throws -> SluiceClient { try await connector(self) }
 
-    /// Connects for a command that shows when something was or will be, and reads Redis' clock: operations have its times.
+    /// Connects, and reads the server's clock. For commands that show past or future times, since operations have the
+    /// times of the server.
     package func connectReadingClock() async throws -> SluiceClient {
         let client = try await connect()
-        // In a cluster, the node that is asked may be away while others answer.
+        // The node that answers this call may be unreachable while other nodes of the cluster answer.
         do { clock.set(try await client.broker.serverTime()) } catch let error as OperationsError
             where error.code == .unavailable
         {}
@@ -47,10 +48,10 @@ package struct Invocation: Sendable {
         settings.keys.content.map { OperationSeal($0, namespace: settings.namespace.content) }
     }
 
-    /// The keys and the redaction with which operations are shown.
+    /// The keys and the redaction for showing operations.
     package var view: PayloadView { PayloadView(seal: seal, redaction: settings.redaction.content) }
 
-    /// Returns a copy with other settings.
+    /// Returns a copy with the given settings.
     package func with(_ settings: Settings) -> Invocation {
         Invocation(
             arguments: arguments,
@@ -63,14 +64,14 @@ package struct Invocation: Sendable {
         )
     }
 
-    /// The same for a part of a command that was confirmed as a whole.
+    /// A copy for a part of a command that was confirmed as a whole.
     package var confirmed: Invocation {
         var confirmed = self
         confirmed.options.assumesYes = true
         return confirmed
     }
 
-    /// The same with further operations for workers.
+    /// Returns a copy whose workers also run the given operations.
     package func adding(_ operations: @escaping @Sendable (inout OperationRegistry) -> Void) -> Invocation {
         Invocation(
             arguments: arguments,
@@ -86,11 +87,11 @@ package struct Invocation: Sendable {
         )
     }
 
-    /// Begins a change: output that fails from here on does not stop it.
+    /// Begins a change. From here on, failed output does not stop the command.
     ///
-    /// - Parameter question: the change, to ask about it if the settings want each change confirmed (`pause queue mail`); nil = the command only adds
-    ///   something, only shows what it would do, or asks itself.
-    /// - Throws: `.refused` under `--read-only`, or if it is not confirmed.
+    /// - Parameter question: the change, as text for the confirmation (`pause queue mail`), if the settings require one
+    ///   for each change. nil = the command only adds something, only shows an effect, or asks on its own.
+    /// - Throws: `.refused` under `--read-only`, or without confirmation.
     package func beginChange(asking question: String?) throws(CLIError) {
         try requireWritable()
         if let question { try confirmIfAlways(question, count: 1) }
@@ -107,22 +108,23 @@ package struct Invocation: Sendable {
         )
     }
 
-    /// Milliseconds since 1970, by Redis' clock once that was read.
+    /// Milliseconds since 1970, by the server's clock once that was read.
     package var now: Int64 { clock.now }
 }
 
 // MARK: - Confirmation
 
 extension Invocation {
-    /// For more operations than this, the user confirms by typing the number.
+    /// The number of operations above which the user confirms by typing the number.
     private static let typedConfirmation = 100
 
     /// Asks for confirmation of a change that cannot be undone.
     ///
     /// - Parameters:
-    ///   - question: what is about to happen.
-    ///   - count: how many operations will change.
-    /// - Throws: `.refused` if the answer is no, or if there is no terminal to ask on; with the command that confirms.
+    ///   - question: the change.
+    ///   - count: the number of operations that will change.
+    /// - Throws: `.refused`, with the command that confirms, if the answer is no or without a terminal for the
+    ///   question.
     package func confirm(_ question: String, count: Int) throws(CLIError) {
         guard !options.assumesYes else { return }
         let fix = Program.command(arguments, adding: "-y")
@@ -137,9 +139,12 @@ extension Invocation {
         }
     }
 
-    /// Asks for confirmation of a change of what is named, which needs it only if the settings want each change confirmed.
+    /// Asks for confirmation of a change of named objects, if the settings require one for each change.
     ///
-    /// - Parameter change: without the question mark: `pause queue mail`.
+    /// - Parameters:
+    ///   - change: the change, without a question mark: `pause queue mail`.
+    ///   - count: the number of operations that will change.
+    /// - Throws: `.refused`, as `confirm` does.
     package func confirmIfAlways(_ change: String, count: Int) throws(CLIError) {
         guard settings.confirmsAlways.content else { return }
         let place = settings.profile.map { "of profile \($0)" } ?? "in namespace \(settings.namespace.content)"

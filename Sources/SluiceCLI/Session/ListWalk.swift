@@ -4,49 +4,51 @@ import Selectors
 import Sluice
 import TerminalText
 
-/// Reads the places of a query page by page: each state's place in each queue.
+/// Reads the places of a query page by page. A place holds the operations of one state in one queue.
 struct ListWalk: Sendable {
     let client: SluiceClient
     let query: OperationQuery
-    /// The keys that read arguments, and what is hidden.
+    /// The keys for reading arguments, and the redaction.
     let view: PayloadView
-    /// Most operations to find.
+    /// The largest number of operations to find.
     let limit: Int
-    /// Most operations to examine.
+    /// The largest number of operations to examine.
     let scanLimit: Int
-    /// Whether to leave out and report the queues of cluster nodes that cannot be reached.
+    /// Whether to omit and report the queues of unreachable cluster nodes.
     var leavesOutAbsent = false
     /// Whether to count the operations of the places even if all of them match.
     var countsAll = false
 
-    /// The first word of the cursor of a list of members; the second one is the id of the last row.
+    /// The first word of the cursor in a list of members. The second word is the id of the last row.
     private static let membersCursor = "members"
 
     struct Result: Sendable {
         var found = 0
         var scanned = 0
-        /// How many operations could not be compared, because their arguments are encrypted and there is no key.
+        /// The number of operations that could not be compared, since no key reads their encrypted arguments.
         var unread = 0
-        /// How many operations the places had when the walk began; nil = not counted, because all of them match.
+        /// The number of operations in the places at the start of the walk; nil = not counted, since all of them match.
         var total: Int?
         /// Sentences about queues of the query that do not exist.
         var unknownQueues: [String] = []
-        /// Nodes whose queues were left out.
+        /// The nodes whose queues were omitted.
         var absent: [AbsentNode] = []
-        /// Where the list continues; nil = this was all.
+        /// The position at which the list continues; nil = the list is complete.
         var next: Position?
         /// Whether the walk ended at the scan limit.
         var isCutShort: Bool { next != nil && isScanned }
         fileprivate var isScanned = false
     }
 
-    /// A place, and what is done of it: never a number of rows, since rows come and go.
+    /// A place with a cursor in it. The cursor is not a number of rows, since rows come and go.
     struct Position: Codable, Sendable, Equatable {
         var state: OperationState
         var queue: String
         var cursor: String?
     }
 
+    /// Walks through the places.
+    ///
     /// - Parameter show: called with the matching operations of each page, in order.
     func run(from start: Position?, _ show: ([OperationDetail]) -> Void) async throws -> Result {
         var result = Result()
@@ -79,7 +81,7 @@ struct ListWalk: Sendable {
         return result
     }
 
-    /// Shows those of these operations that match, without a search: by queue, the newest first.
+    /// Shows the matching operations among the given ones, without a search. The order is by queue, newest first.
     private func list(
         _ names: Set<DependencyName>,
         _ queues: [String],
@@ -120,14 +122,16 @@ struct ListWalk: Sendable {
         }
     }
 
-    /// As many operations as a page may have, but none beyond the scan limit, which may be the highest number there is.
+    /// The size of the next page: at most the remaining scan limit. `scanLimit` may be `Int.max`.
     private func limit(of position: Position, _ result: Result) -> Int {
         let most = OperationPage.limit(query.sought)
         let rest = max(1, scanLimit - result.scanned)
         return min(most, rest)
     }
 
-    /// Reads one page. - Returns: the next position in the place; nil = its end.
+    /// Reads a page.
+    ///
+    /// - Returns: the next position in the place; nil = the end of the place.
     private func step(
         _ position: Position,
         now: Int64,
@@ -143,7 +147,7 @@ struct ListWalk: Sendable {
         )
         result.scanned += page.leftOut
         var found: [OperationDetail] = []
-        // An ended operation that is too old: all behind it are older.
+        // Whether an ended operation is too old. All later operations of the place are then too old as well.
         var isOver = false
         for (index, operation) in page.operations.enumerated() {
             guard result.found < limit, result.scanned < scanLimit else {
@@ -176,7 +180,7 @@ struct ListWalk: Sendable {
 }
 
 extension MonitorBroker {
-    /// The server's time, and how many operations the places of a query have.
+    /// The server's time, and the number of operations in the places of a query.
     func extent(of query: OperationQuery, in queues: [String]) async throws -> (now: Int64, total: Int) {
         let states = query.states
         return try await withThrowingTaskGroup(of: QueueSnapshot.self) { group in
@@ -190,16 +194,16 @@ extension MonitorBroker {
 }
 
 extension ListWalk.Result {
-    /// `scanned 100,000 of 2,314,551; 12 not looked at: encrypted, and there is no key`; nil = all of the places match.
+    /// `scanned 100,000 of 2,314,551, 12 of them not looked at: …`; nil if the operations were not counted.
     var coverage: String? {
         total.map { Coverage(scanned: scanned, total: $0, unread: unread).text }
     }
 }
 
-/// What a walk has covered, as its last line says it.
+/// The extent of a walk, as the last line shows it.
 struct Coverage: Sendable {
     var scanned: Int
-    /// How many operations the places had when the walk began. Some may have come or gone since.
+    /// The number of operations in the places at the start of the walk. Some may have come or gone since.
     var total: Int
     var unread: Int
 
@@ -224,7 +228,7 @@ extension ListWalk.Position {
         self = position
     }
 
-    /// A cursor comes from outside, so anything may stand in it.
+    /// Whether the position is valid. A cursor comes from outside and can contain anything.
     private var isPossible: Bool {
         NameRule.allows(queue) && (cursor.map { (try? OperationPage.check(cursor: $0)) != nil } ?? true)
     }

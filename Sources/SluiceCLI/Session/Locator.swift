@@ -7,7 +7,7 @@ import SluiceMonitor
 package struct Locator: Sendable {
     package typealias Finding = OperationLookup.Finding
 
-    /// How many operations of each long place are searched for the end of an id.
+    /// The number of newest operations of each long place that are searched for the end of an id.
     static let newest = OperationLookup.newest
     package let client: SluiceClient
 

@@ -64,7 +64,7 @@ struct LogFollower: Sendable {
         ["v": 1, "at": OperationJSON.time(line.at ?? 0), "line": .string(String(decoding: line.text, as: UTF8.self))]
     }
 
-    /// Says that the log has lost its beginning, unless fewer lines are asked for than there are.
+    /// Prints a note if the log has lost its beginning, unless the user wants fewer lines than exist.
     private func noteDropped(_ count: Int, shown: Int, _ last: Int?) {
         guard count > 0, last.map({ $0 > shown }) ?? true else { return }
         let lines = "\(QuantityText.grouped(count)) earlier \(count == 1 ? "line is" : "lines are") left out"
@@ -74,7 +74,10 @@ struct LogFollower: Sendable {
         )
     }
 
-    /// - Returns: the existing lines, the number of the next line, and how many lines of the range are not stored any more.
+    /// Reads the lines of a range.
+    ///
+    /// - Returns: the existing lines, the number of the next line, and the number of lines in the range that are no
+    ///   longer stored.
     private func read(
         _ location: Location,
         _ range: Range<Int>
@@ -101,7 +104,7 @@ struct LogFollower: Sendable {
     func follow(_ location: Location, last: Int? = nil) async throws {
         var next = try await print(location, last: last)
         while true {
-            // The state is read before the lines, because no line is written after the end.
+            // No line is written after the end, so a read of the state before the lines misses none.
             let detail = try await client.broker.details([location.id], queue: location.queue).first.flatMap { $0 }
             next = try await print(location, from: next)
             guard let detail, !detail.state.isTerminal else { return }
@@ -118,7 +121,8 @@ struct LogFollower: Sendable {
         }
     }
 
-    /// The text of a line. A pipe gets only what the operation wrote, and with `-o wide` also the time.
+    /// The text of a line. A terminal and `-o wide` also show the time; otherwise a pipe gets only the operation's
+    /// output.
     private func text(_ line: LogLine) -> String {
         let text = SafeText.log(line.text)
         guard invocation.console.isOutputTerminal || invocation.format == .wide else { return text }

@@ -11,7 +11,7 @@ extension SluiceClient {
 
     /// Checks that a queue exists.
     ///
-    /// - Throws: `CLIError` with `.notFound` and a similar name, if there is one.
+    /// - Throws: `CLIError` with `.notFound`, and a similar name if one exists.
     func knownQueue(_ queue: String) async throws {
         let known = try await broker.queues()
         guard known.contains(queue) else { throw CLIError.unknownQueue(queue, known: known) }

@@ -1,10 +1,14 @@
-/// Shows how far something is, until its task is cancelled: on a terminal in one changing line, elsewhere as a line every ten seconds if something changed.
+/// Shows progress until the task is cancelled. A terminal shows one changing line; other output gets a line every ten
+/// seconds if the text has changed.
 struct ProgressReport: Sendable {
     private let console: Console
 
     init(_ console: Console) { self.console = console }
 
-    /// - Parameter line: takes the time since the beginning; nil = it is not known now.
+    /// Shows the lines.
+    ///
+    /// - Parameter line: takes the time since the start, and returns the text; nil = the progress is unknown at the
+    ///   moment.
     func show(_ line: (Duration) async -> String?) async {
         guard !console.quiet else { return }
         let interval: Duration = console.isErrorTerminal ? .milliseconds(300) : .seconds(10)

@@ -2,10 +2,11 @@ import Operations
 import Sluice
 
 extension SluiceClient {
-    /// What an operation was enqueued with, verified and decrypted, to be sealed anew. Sealing what nothing has verified would sign what anyone
-    /// wrote into Redis.
+    /// The verified and decrypted envelope of an operation, to be sealed again. Without verification, the new seal
+    /// would sign data that any client could have written into Redis.
     ///
-    /// - Throws: `OperationsError` with `.refused` if this needs keys that are not here, or they do not accept it.
+    /// - Throws: `OperationsError` with `.refused` if keys are needed but missing, or if the keys do not accept the
+    ///   envelope.
     func verifiedEnvelope(_ detail: OperationDetail) throws -> OperationEnvelope {
         let bytes = detail.record.envelope
         guard let seal else {
@@ -22,7 +23,7 @@ extension SluiceClient {
         }
     }
 
-    /// The stored bytes of an envelope that keeps its id and queue.
+    /// The bytes to store for an envelope that keeps its id and queue.
     func sealed(_ envelope: OperationEnvelope, for detail: OperationDetail) throws -> [UInt8] {
         try envelope.validate()
         let bytes = envelope.encoded()

@@ -3,9 +3,9 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// Waits until operations have started. Reads them again after each event in their queues.
+/// Waits until operations have started. Reads the operations again after each event in their queues.
 struct StartWaiter: Sendable {
-    /// The longest time between two reads, because an event may be lost.
+    /// The longest time between two reads, since events may be lost.
     private static let longest: Duration = .seconds(2)
     private let client: SluiceClient
 
@@ -16,6 +16,8 @@ struct StartWaiter: Sendable {
         self.console = console
     }
 
+    /// Waits until all operations have started or ended, or the first one if `any` is set.
+    ///
     /// - Returns: the details of each operation that still exists.
     func wait(for targets: [Location], timeout: Duration?, any: Bool) async throws -> [OperationDetail] {
         let deadline = timeout.map { ContinuousClock.now + $0 }
@@ -51,11 +53,11 @@ struct StartWaiter: Sendable {
 }
 
 extension OperationDetail {
-    /// Whether a worker has started it.
+    /// Whether a worker has started the operation.
     var hasStarted: Bool { record.startedAt > 0 }
 }
 
-/// Prints which operations have started.
+/// Prints the started operations, and an error if some have not started.
 struct StartReport {
     private let details: [OperationDetail]
     private let any: Bool

@@ -2,7 +2,9 @@ import Operations
 import Sluice
 
 extension Locator {
-    /// Finds the references and reads their details. References without an operation are thrown as one error.
+    /// Finds the references and reads their details.
+    ///
+    /// - Throws: one error for all references without an operation.
     package func details(_ references: [IDReference]) async throws -> [OperationDetail] {
         let findings = try await find(references)
         var rows: [TargetReport.Row] = []

@@ -3,7 +3,7 @@ import SluiceMonitor
 import Synchronization
 import TerminalText
 
-/// The progress line of a walk over many operations: how many match, how far it is, and how long it takes.
+/// The progress line of a walk over many operations: matches, examined operations, and remaining time.
 final class WalkProgress: Sendable {
     private let console: Console
     private let begun = ContinuousClock.now

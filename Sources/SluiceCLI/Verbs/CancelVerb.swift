@@ -36,7 +36,7 @@ package struct CancelVerb: Verb {
         )
     }
 
-    /// How long `--wait` waits without a value.
+    /// The longest wait of `--wait` without a value.
     static let defaultWait: Duration = .seconds(30)
 
     @OptionGroup package var selection: Selection

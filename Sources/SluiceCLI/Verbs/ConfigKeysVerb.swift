@@ -50,7 +50,7 @@ package struct ConfigKeysVerb: Verb {
         let today = String(TimeText.rfc3339(invocation.now).prefix(10))
         let text = OperationKeys.newFile(id: id ?? today, encrypts: encrypt)
         let name = OperationsError.quoted(file)
-        // O_EXCL: existing keys are never overwritten. The mode protects the file while it is written.
+        // O_EXCL prevents overwriting existing keys. The mode protects the file from the start.
         let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             let reason = String(cString: strerror(errno))

@@ -83,7 +83,7 @@ package struct DoctorVerb: Verb {
         return isWell ? .done : .dead
     }
 
-    /// Shows what would be fixed, and asks.
+    /// Shows the findings that would be fixed, and asks for confirmation.
     private func confirm(_ chart: Chart, _ invocation: Invocation) throws {
         if !invocation.options.assumesYes {
             DoctorReport.lines(of: chart, invocation.console.errors).forEach { invocation.console.note($0) }
@@ -105,7 +105,7 @@ package struct DoctorVerb: Verb {
         ).print(invocation)
     }
 
-    /// Nothing else can be looked at then.
+    /// The only finding for a namespace of another protocol, which cannot be examined further.
     private static func incompatible(_ error: OperationsError, namespace: String) -> Diagnosis {
         Diagnosis(
             .error,
@@ -227,7 +227,8 @@ struct DoctorReport {
         ]
     }
 
-    /// Facts about the server. For a cluster: the sum or the worst of all masters; other facts in the order of their slots.
+    /// Facts about the server. In a cluster, numbers are sums over all masters or the worst value; other facts are
+    /// those of the first master.
     private var server: JSONValue {
         let first = servers.first
         return [

@@ -5,7 +5,8 @@ import Selectors
 import Sluice
 import TerminalText
 
-/// The checks of `enqueue --dry-run` besides the form: the arguments of built-in operations, and whether a worker handles the names.
+/// The additional checks of `enqueue --dry-run`: arguments of built-in operations, and whether a worker handles the
+/// names.
 struct DryEnqueue: Sendable {
     private let invocation: Invocation
     /// The arguments of built-in operations that this program does not replace.
@@ -21,7 +22,10 @@ struct DryEnqueue: Sendable {
         }
     }
 
-    /// - Throws: `.usage` for an argument that a built-in operation does not have, does not take in this form, or needs.
+    /// Checks a request.
+    ///
+    /// - Throws: `.usage` for an unknown argument of a built-in operation, for one in the wrong form, or for a missing
+    ///   one.
     func check(_ request: EnqueueRequest) async throws {
         if let mistake = mistake(in: request) {
             throw CLIError.usage(
@@ -32,6 +36,8 @@ struct DryEnqueue: Sendable {
         await warn([(request.queue, request.name)])
     }
 
+    /// Checks a batch.
+    ///
     /// - Throws: the error of the first wrong line.
     func check(_ batch: Batch, _ errors: LineErrors) async throws {
         for request in batch.requests {
@@ -55,7 +61,7 @@ struct DryEnqueue: Sendable {
         return nil
     }
 
-    /// Asks a Redis that runs; starts none.
+    /// Warns about names without a worker. Asks Redis only if it runs; starts no server.
     private func warn(_ pairs: [(queue: String, name: String)]) async {
         if invocation.settings.redis.content == nil, (try? EmbeddedRedis().status()) == nil {
             return invocation.console.note("no Redis runs here, so no worker was asked what it handles")

@@ -94,7 +94,7 @@ package struct EditVerb: Verb {
     }
 }
 
-/// What is to be changed; nil = it stays.
+/// The requested changes; nil = unchanged.
 private struct Wanted: Sendable {
     var priority: OperationPriority?
     /// Milliseconds since 1970.
@@ -106,7 +106,9 @@ private struct Wanted: Sendable {
         (self.priority, self.at, self.delay, self.tags) = (priority, at, delay, tags)
     }
 
-    /// What a person has changed in the editor.
+    /// Reads the person's changes in the editor.
+    ///
+    /// - Throws: `.usage` if a value cannot be read.
     init(_ edited: JSONValue, of detail: OperationDetail, _ envelope: OperationEnvelope) throws {
         let header = detail.record.header
         let priority = edited["priority"]?.stringValue.flatMap { OperationPriority(rawValue: $0) }
@@ -123,7 +125,7 @@ private struct Wanted: Sendable {
         )
     }
 
-    /// The time for which it waits.
+    /// The time at which the operation becomes due; nil if it does not wait for a time.
     static func time(of detail: OperationDetail) -> String? {
         [.scheduled, .retrying].contains(detail.state) ? TimeText.rfc3339(detail.record.dueAt) : nil
     }
@@ -145,7 +147,7 @@ private struct Wanted: Sendable {
 private struct Editing: Sendable {
     let client: SluiceClient
     let wanted: Wanted
-    /// nil = the options say what changes.
+    /// The editor; nil = the options name the changes.
     let editor: TextEditor?
 
     private struct Target {

@@ -91,7 +91,7 @@ package struct EventsVerb: Verb {
     }
 }
 
-/// Reads the records of transitions, a bounded number of times a second: names are worth no load.
+/// Reads the records of transitions. Limits the reads per second, since names are not worth much load on Redis.
 private actor EventRecords {
     private static let readsPerSecond = 50
     private let client: SluiceClient

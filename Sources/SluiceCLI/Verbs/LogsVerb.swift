@@ -74,7 +74,8 @@ package struct LogsVerb: Verb {
 }
 
 extension OperationDetail {
-    /// The numbers of an attempt's log lines: several ranges if an operator's retry started the attempts again.
+    /// The line numbers of an attempt. Several ranges are possible, since an operator's retry starts the attempts
+    /// again.
     func lines(of attempt: Int) -> [Range<Int>] {
         let ends = logStarts.dropFirst().map(\.line) + [Int.max]
         return zip(logStarts, ends).filter { $0.0.attempt == attempt }.map { $0.0.line..<$0.1 }

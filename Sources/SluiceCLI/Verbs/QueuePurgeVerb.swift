@@ -63,7 +63,9 @@ package struct QueuePurgeVerb: Verb {
         return status
     }
 
-    /// - Returns: how many were removed, and the status of a signal that came before the end.
+    /// Purges a queue.
+    ///
+    /// - Returns: the number of removed operations, and the exit status of a signal that arrived before the end.
     private func purge(
         _ queue: String,
         of count: Int,

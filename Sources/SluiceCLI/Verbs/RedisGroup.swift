@@ -5,7 +5,7 @@ import Operations
 import RedisBroker
 import Sluice
 
-/// `redis status | start | stop`: the embedded server.
+/// `redis status | start | stop | script`: the embedded server and the scripts.
 package struct RedisGroup: ParsableCommand {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(

@@ -33,7 +33,7 @@ package struct RerunVerb: Verb {
 
     package init() {}
 
-    /// The operations; the words with "=" are arguments.
+    /// The named operations. Words with "=" are arguments.
     private var named: Selection {
         var named = selection
         named.targets.ids = selection.targets.ids.filter { !$0.contains("=") }

@@ -40,7 +40,7 @@ package struct ResultVerb: Verb {
         }
         let report = EndReport([detail])
         if let error = report.error { throw error }
-        // Escapes make it safe for a terminal. A program reads the same value.
+        // Escapes make the value safe for a terminal; a program still reads the same value.
         let result = detail.result(invocation.view) ?? []
         if !result.isEmpty { invocation.console.print(OperationJSON.json(result).serialized()) }
         return .done

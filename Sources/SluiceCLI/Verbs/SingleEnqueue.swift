@@ -3,7 +3,7 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// Handles output, warnings and the wait after the enqueue of one operation.
+/// Handles output, warnings and the wait after the enqueue of an operation.
 struct SingleEnqueue: Sendable {
     let verb: EnqueueVerb
     let invocation: Invocation
@@ -33,7 +33,9 @@ struct SingleEnqueue: Sendable {
         return try await wait(reference)
     }
 
-    /// - Returns: the state of the operation that is there; nil = not known.
+    /// Prints a note about the operation that exists already.
+    ///
+    /// - Returns: the state of that operation; nil = unknown.
     private func noteExisting(_ reference: OperationReference, _ request: EnqueueRequest) async -> OperationState? {
         let details = try? await client.broker.details([reference.id], queue: reference.queue)
         let state = (details?.first ?? nil)?.state
@@ -54,7 +56,8 @@ struct SingleEnqueue: Sendable {
         return state
     }
 
-    /// Prints the id, except if stdout has the log (`--follow`), or the ended operation (JSON and `--wait`).
+    /// Prints the id. With `--follow`, stdout has the log and the id goes to stderr. With JSON and `--wait`, the ended
+    /// operation is printed later instead.
     private func announce(_ reference: OperationReference, _ name: String, waits: Bool) {
         let console = invocation.console
         if invocation.format.isJSON {
@@ -97,7 +100,7 @@ struct SingleEnqueue: Sendable {
 }
 
 extension Durability {
-    /// Warns about operations that are stored but not confirmed.
+    /// Warns about stored operations without the requested confirmation.
     func warn(unconfirmed open: Int, _ console: Console) {
         guard open > 0 else { return }
         let who =

@@ -58,14 +58,14 @@ package struct StatsVerb: Verb {
         return .done
     }
 
-    /// Prints a row for each queue, as `queue ls` does: the only table of these that fits comma-separated values.
+    /// Prints a row for each queue, as `queue ls` does. No other table of these commands fits comma-separated values.
     static func printRows(of queues: [QueueSnapshot], _ invocation: Invocation) {
         let console = invocation.console
         if invocation.format == .id { return console.print(queues.map(\.queue)) }
         console.print(SnapshotText.queues(queues), invocation.format, showsHeader: invocation.options.showsHeader)
     }
 
-    /// Prints the stats object or tables, depending on the format. `monitor --once` uses it as well.
+    /// Prints the stats object or the tables, depending on the format. `monitor --once` calls this as well.
     static func print(_ snapshot: NamespaceSnapshot, of client: SluiceClient, _ invocation: Invocation) {
         let console = invocation.console
         defer {

@@ -41,7 +41,7 @@ package struct WaitVerb: Verb {
     var any = false
     @OptionGroup package var global: GlobalOptions
 
-    /// What to wait for.
+    /// The event to wait for.
     package enum Goal: String, CaseIterable, ExpressibleByArgument {
         case started, terminal, finished
     }
@@ -82,7 +82,9 @@ package struct WaitVerb: Verb {
             .print(invocation)
     }
 
-    /// - Returns: the operations, and a note if the scan limit was reached; nil = these are all.
+    /// Finds the operations to wait for.
+    ///
+    /// - Returns: the operations, and a note if the scan limit was reached; nil = the result is complete.
     private func targets(
         _ client: SluiceClient,
         _ invocation: Invocation
@@ -95,14 +97,14 @@ package struct WaitVerb: Verb {
     }
 }
 
-/// Prints how awaited operations ended.
+/// Prints the ends of the operations that were awaited.
 package struct EndReport: Sendable {
     package let details: [OperationDetail]
     package let any: Bool
     package let timeout: Duration?
-    /// How long the wait took; nil = not measured.
+    /// The duration of the wait; nil = not measured.
     package let time: Duration?
-    /// The keys that read the names of groups.
+    /// The keys with which names of groups are read.
     private let view: PayloadView
 
     package init(

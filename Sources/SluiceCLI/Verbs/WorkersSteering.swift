@@ -4,7 +4,7 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// Which workers a steering verb is for.
+/// The workers that a control verb applies to.
 package struct WorkerTargets: ParsableArguments {
     @Argument(help: "Names or ids of workers, or the last 6 or more characters of ids. Several may have one name.")
     var workers: [String] = []
@@ -23,7 +23,7 @@ package struct WorkerTargets: ParsableArguments {
     }
 }
 
-/// A verb that changes what workers do.
+/// A verb that controls workers.
 package protocol SteeringVerb: Verb {
     var targets: WorkerTargets { get }
     var order: WorkerOrder { get }
@@ -145,7 +145,7 @@ package struct WorkersSlotsVerb: SteeringVerb {
     package var order: WorkerOrder { .slots(count) }
 }
 
-/// Stores an order for workers, in each of their queues.
+/// Stores a setting for workers, in each of their queues.
 private struct WorkerSteering: Sendable {
     let order: WorkerOrder
 

@@ -6,12 +6,14 @@ import RedisClient
 /// A program that runs the operations of a name: `--handler NAME=PROGRAM`.
 struct HandlerOption: Equatable {
     let name: String
-    /// The absolute path, so that a change of PATH or folder does not change the program.
+    /// The absolute path. A later change of PATH or of the current folder does not change the program.
     let program: String
 
+    /// Parses a value of the option.
+    ///
     /// - Parameters:
-    ///   - text: `NAME=PROGRAM`. A program with a slash is a path; another one is searched for.
-    ///   - path: the folders to search, as in PATH.
+    ///   - text: `NAME=PROGRAM`. A program with a slash is a path; any other program is searched in `path`.
+    ///   - path: the folders to search, in the form of PATH.
     /// - Throws: `.usage` for a wrong form or name, `.badConfiguration` for a program that cannot be run.
     init(parsing text: String, path: String) throws(CLIError) {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -35,7 +37,7 @@ struct HandlerOption: Equatable {
         program = try Self.locate(parts[1], path)
     }
 
-    /// Refuses a program with arguments, unless a program has this name with blanks.
+    /// Refuses a program with arguments, unless a program with that whole name exists.
     private static func checkWords(_ text: String, of name: String, _ path: String) throws(CLIError) {
         guard let words = try? CommandWords.split(text), words.count > 1, (try? locate(text, path)) == nil,
             (try? locate(words[0], path)) != nil
@@ -89,7 +91,7 @@ struct HandlerOption: Equatable {
 extension HandlerOption {
     /// Parses all values of the option.
     ///
-    /// - Throws: as for one, and `.usage` for a duplicate name.
+    /// - Throws: the errors for a single value, and `.usage` for a duplicate name.
     static func all(_ texts: [String]) throws(CLIError) -> [HandlerOption] {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ProgramSearch.defaultPath
         var options: [HandlerOption] = []

@@ -5,7 +5,7 @@ import WorkerRuntime
 extension OutageGrace {
     /// Parses the values of `--outage-grace`: `10m`, `NAME=10m` and `queue:NAME=10m`.
     ///
-    /// - Throws: `.usage` for a text that is none of these.
+    /// - Throws: `.usage` for a text in another form.
     init(typed texts: [String]) throws(CLIError) {
         self.init()
         for text in texts {

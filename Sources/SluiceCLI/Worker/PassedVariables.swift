@@ -22,7 +22,7 @@ extension ProgramEnvironment {
         self.init(passing: names, adding: added)
     }
 
-    /// The names (not prefixes) to pass that are not set in the environment.
+    /// The names to pass that are not set in the environment. Prefixes are not checked.
     static func missing(
         _ texts: [String],
         in environment: [String: String] = ProcessInfo.processInfo.environment

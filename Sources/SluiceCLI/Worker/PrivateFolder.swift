@@ -1,8 +1,10 @@
 import Foundation
 
-/// A new folder under the temporary one that only this user sees.
+/// Makes private folders for temporary files.
 package enum PrivateFolder {
-    /// - Throws: `CLIError` if none can be made.
+    /// Makes a new temporary folder that only this user can read.
+    ///
+    /// - Throws: `CLIError` with `.badConfiguration` if the folder cannot be made.
     package static func make(_ label: String) throws(CLIError) -> URL {
         let template = FileManager.default.temporaryDirectory.appendingPathComponent("\(label)-XXXXXX").path
         var path = Array(template.utf8CString)

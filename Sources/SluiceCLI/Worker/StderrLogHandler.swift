@@ -53,7 +53,7 @@ package struct StderrLogHandler: LogHandler {
         return line
     }
 
-    /// Quotes a text with spaces.
+    /// Quotes a text that is empty or has spaces.
     private static func quoted(_ text: String) -> String {
         let safe = SafeText.line(text)
         return safe.isEmpty || safe.contains(" ") ? "\"" + safe.replacing("\"", with: "\\\"") + "\"" : safe

@@ -3,27 +3,29 @@ import Foundation
 import ServiceLifecycle
 import Synchronization
 
-/// Handles the signals that end a worker: the first starts the drain, the second gives everything back, the third ends the process.
+/// Handles the signals that end a worker. The first signal starts the drain, the second gives everything back, and the
+/// third ends the process.
 ///
 /// The kernel and the shell each send SIGHUP when a terminal closes, so SIGHUP counts only as the first signal.
 final class StopSignals: Service {
-    /// All signals that would end the process, except those that the parent process has set to be ignored. SIGINT and SIGTERM are handled in
-    /// any case, because a shell script sets SIGINT to be ignored in background programs.
+    /// All signals that would end the process, except signals that the parent process has set to be ignored. SIGINT and
+    /// SIGTERM are always handled, because a shell script sets SIGINT to be ignored in background programs.
     static let heard = (EndingSignals.all + EndingSignals.unspecific).filter {
         [SIGINT, SIGTERM].contains($0) || !EndingSignals.ignoredAtStart.contains($0)
     }
-    /// After the second signal the process ends within this time, even if something hangs.
+    /// The time within which the process ends after the second signal, even if a task hangs.
     private static let patience: DispatchTimeInterval = .milliseconds(1_900)
 
     private struct State {
         var received: [Int32] = []
-        /// The actions of the first and the second signal; nil before there is a worker.
+        /// The actions of the first and the second signal; nil before the worker exists.
         var actions: (drain: @Sendable () -> Void, abandon: @Sendable () -> Void)?
     }
 
     private let state = Mutex(State())
 
-    /// Handles signals from now on. Before there is a worker, a signal ends the process, because there is nothing to drain.
+    /// Handles signals from now on. Before the worker exists, a signal ends the process, since nothing is to be
+    /// drained.
     init() {
         for number in Self.heard {
             signal(number, SIG_IGN)
@@ -48,7 +50,7 @@ final class StopSignals: Service {
         return last == SIGINT ? .interrupted : .terminated
     }
 
-    /// Runs until the worker has ended, because the second signal comes during the drain.
+    /// Runs until the worker has ended, because a second signal may arrive during the drain.
     func run() async throws { try? await gracefulShutdown() }
 
     private func arrived(_ number: Int32) {

@@ -17,14 +17,14 @@ struct WorkerRun: Sendable {
     let registry: OperationRegistry
     let logFormat: LogFormat
     let logLevel: Logger.Level
-    /// How often the settings of Redis are checked.
+    /// The interval between checks of Redis' settings.
     let watchInterval: Duration
-    /// Where the worker publishes its health.
+    /// The place for health reports; nil = none.
     let healthTarget: HealthTarget?
     /// The id that a supervisor has chosen for this process; nil = no supervisor.
     let supervised: WorkerID?
 
-    /// Runs until it is stopped or its burst is over.
+    /// Runs until the worker is stopped or its burst is over.
     func run() async throws -> ExitStatus {
         let signals = StopSignals()
         try await tryToConnect()
@@ -38,7 +38,7 @@ struct WorkerRun: Sendable {
         }
         guard status == .done else { return status }
         if worker.needsReplacement { return .replaced }
-        // Only a supervisor has to know: it would start the process again.
+        // Only a supervisor needs this status: for any other status it starts the process again.
         return supervised != nil && worker.isStoppedByOperator ? .stopped : .done
     }
 
@@ -59,7 +59,7 @@ struct WorkerRun: Sendable {
         )
     }
 
-    /// Runs as several processes until it is stopped or their burst is over.
+    /// Runs several processes until they are stopped or their burst is over.
     func run(processes: Int) async throws -> ExitStatus {
         let signals = StopSignals()
         try await tryToConnect()
@@ -84,7 +84,7 @@ struct WorkerRun: Sendable {
         }
     }
 
-    /// Publishes the health meanwhile, if requested.
+    /// Runs the body, and publishes the health meanwhile if requested.
     private func telling(
         _ health: @escaping @Sendable () -> WorkerHealth,
         while body: () async throws -> ExitStatus
@@ -98,7 +98,7 @@ struct WorkerRun: Sendable {
         return try outcome.get()
     }
 
-    /// Drains the worker when its supervisor has ended, which then cannot stop it.
+    /// Drains the worker when its supervisor has ended, since that supervisor can no longer stop it.
     private func heed(_ worker: Worker) {
         ParentWatch.watch {
             logger.warning("the supervisor has ended")
@@ -115,8 +115,8 @@ struct WorkerRun: Sendable {
         )
     }
 
-    /// Tries to connect, and warns if Redis cannot be reached. The worker then waits for Redis, because at the start of a machine Redis may
-    /// come later. A burst does not wait.
+    /// Tries to connect, and warns if Redis cannot be reached. The worker then waits for Redis, which may come up later
+    /// when a machine starts. A burst does not wait.
     private func tryToConnect() async throws {
         do { await (try invocation.connect()).close() } catch {
             let report = ErrorTranslation.report(error, settings: invocation.settings)
@@ -172,7 +172,7 @@ extension WorkerRun {
         return Logger(label: "sluice.worker") { _ in handler }
     }
 
-    /// Prints what the worker is and does: as text, or in a JSON log as its first entry.
+    /// Prints a summary of the worker: as text, or as the first entry of a JSON log.
     private func banner(_ endpoint: String, _ id: WorkerID) {
         let namespace = invocation.settings.namespace.content
         let drain = DurationText.short(configuration.drainTimeout)

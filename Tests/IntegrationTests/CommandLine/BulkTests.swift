@@ -16,7 +16,7 @@ extension CommandLineTests {
             try await sluice.lines("enqueue", "--batch", path, "--quiet")
         }
 
-        @Test("All operations are covered, in any number of pages; --scan-limit is for commands that only read")
+        @Test("A change covers all matching operations over any number of pages, and refuses --scan-limit")
         func limits() async throws {
             try await enqueue(1_300)
             try await enqueue(700, #""tags":["y"],"in":"1h""#, queue: "later")
@@ -36,7 +36,7 @@ extension CommandLineTests {
             #expect(try await sluice.count(.ready) == 0)
         }
 
-        @Test("What ended in one instant is removed as a whole, though pages begin behind operations that are gone")
+        @Test("Operations that ended at one instant are all removed, although pages begin behind removed ones")
         func sameInstant() async throws {
             try await enqueue(1_100)
             #expect(try await sluice("cancel", "-t", "y", "-y").code == 0)
@@ -44,13 +44,13 @@ extension CommandLineTests {
             #expect(try await sluice.count(.cancelled) == 0)
         }
 
-        @Test("What is removed or taken between two pages hides nothing that stays", arguments: ["scheduled", "ready"])
+        @Test("Operations removed between two pages hide none of the rest", arguments: ["scheduled", "ready"])
         func walk(state: String) async throws {
             try await enqueue(300, state == "scheduled" ? #""in":"1h""# : #""tags":["y"]"#)
             let all = Set(try await sluice.lines("list", "-o", "id"))
             let first = try await sluice.json("list", "--limit", "100")
             let seen = (first["operations"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
-            // Also the last row of the page.
+            // The last row of the page is among them.
             let gone = seen.enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
             #expect(await (try sluice.start(["rm"] + gone + ["-y"])).outcome().code == 0)
             var rest: [String] = []
@@ -65,7 +65,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "list into a pipe writes all, so that cancel - covers all; --limit and --scan-limit say so in the last line"
+            "list prints everything into a pipe, so cancel - covers all; the last line reports what --scan-limit left out"
         )
         func piped() async throws {
             try await enqueue(730)
@@ -90,7 +90,7 @@ extension CommandLineTests {
 
             let arguments = ["cancel", "-"]
             let environment = sluice.environment(for: arguments)
-            // More than the arguments of an operation may have.
+            // More bytes than the arguments of an operation may have
             let input = Array(repeating: ids.joined(separator: "\n"), count: 60).joined(separator: "\n")
             let outcome = await (try Program("sluice", arguments, environment: environment, input: input)).outcome()
             #expect(outcome.code == 0, "\(outcome.errors)")
@@ -98,7 +98,7 @@ extension CommandLineTests {
             #expect(try await sluice.count(.cancelled) == 730)
         }
 
-        @Test("Many that are refused are counted by kind, with a few ids, instead of a line for each")
+        @Test("Many refusals are counted by kind with a few ids, instead of one line each")
         func refused() async throws {
             try await enqueue(400)
             #expect(await (try sluice.start(["worker", "--burst"])).outcome().code == 0)
@@ -117,7 +117,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "A cancel covers what was there when it began, while workers take and retry it, and nothing that comes later"
+            "A cancel covers all operations that existed when it began, although workers move them, and no later ones"
         )
         func moving() async throws {
             let folder = try TemporaryDirectory()
@@ -142,7 +142,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "Ctrl-C in between ends with 130, and says what was done",
+            "A signal during a cancel ends it with 130 or 143, and it reports what was done",
             arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))]
         )
         func interrupted(signal: Int32, code: Int32) async throws {
@@ -165,7 +165,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("cancel --wait waits for all that run of a queue, however many pages they are")
+        @Test("cancel --wait waits for all running operations of a queue, over any number of pages")
         func many() async throws {
             let folder = try TemporaryDirectory()
             let lines = Array(repeating: #"{"name":"sleep","args":{"seconds":600}}"#, count: 230)

@@ -8,11 +8,11 @@ extension CommandLineTests {
     struct CancelTests {
         private let sluice = CommandLine()
 
-        @Test("A running operation stops within the wait and has its three times; a second cancel changes nothing")
+        @Test("A running operation stops within the wait and has all timestamps; a second cancel changes nothing")
         func running() async throws {
             let worker = try await sluice.worker()
             let id = try await sluice.enqueue("sleep", "seconds:=600")
-            // Executing is what was claimed. Only a body that has begun acknowledges a cancel.
+            // An operation is executing once it is claimed, but only a body that has begun acknowledges a cancel.
             try await eventually("the body runs") { try await sluice.detail(id)?.progress != nil }
             let outcome = try await sluice("cancel", id, "--wait=180s", "--reason", "wrong file")
             #expect(outcome.code == 0, "\(outcome.errors)")
@@ -46,7 +46,7 @@ extension CommandLineTests {
             #expect(both.errors.contains("1 of 2 not cancelled"))
         }
 
-        @Test("Four workers with 25 slots each: one cancel --all ends all 100 within 2 s, and none starts again")
+        @Test("One cancel --all ends 100 operations of four workers within 2 s, and none starts again")
         func everything() async throws {
             let folder = try TemporaryDirectory()
             let path = folder.path("sleepers.jsonl")
@@ -68,7 +68,7 @@ extension CommandLineTests {
             for worker in workers { #expect(await worker.outcome().code == 0) }
         }
 
-        @Test("Of many waiting operations cancelled by queue none ever starts")
+        @Test("Cancelling a queue keeps every waiting operation from starting")
         func wholeQueue() async throws {
             let folder = try TemporaryDirectory()
             let path = folder.path("noops.jsonl")
@@ -88,7 +88,7 @@ extension CommandLineTests {
             #expect(try await sluice.state(after) == "finished")
         }
 
-        @Test("A cancelled queue without workers: every view says so at once, and what is removed does not come back")
+        @Test("Without workers, every view shows a cancelled queue at once, and removed operations stay removed")
         func withoutWorkers() async throws {
             var ids: [String] = []
             for _ in 1...3 { ids.append(try await sluice.enqueue("noop", "-q", "idle")) }

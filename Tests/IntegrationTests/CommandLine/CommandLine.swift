@@ -10,7 +10,7 @@ import Testing
 @Suite("Command line", .fewAtOnce, .timeLimit(.minutes(60)))
 enum CommandLineTests {}
 
-/// The built `sluice` in a namespace of its own, and a look at what it does that is faster than another process.
+/// The built `sluice` in its own namespace, and direct reads of Redis that are faster than another process.
 struct CommandLine: Sendable {
     let namespace: String
     let endpoint: RedisEndpoint
@@ -37,7 +37,7 @@ struct CommandLine: Sendable {
         ]
     }
 
-    /// The same for another program that runs this command: as the role that the command is for.
+    /// Returns the environment for another program that runs this command, with the user of the command's role.
     func environment(for arguments: [String]) -> [String: String] { TestUsers.environment(environment, for: arguments) }
 
     func start(_ arguments: [String], environment: [String: String] = [:]) throws -> Program {
@@ -49,7 +49,7 @@ struct CommandLine: Sendable {
         await (try start(arguments, environment: environment)).outcome()
     }
 
-    /// Runs a command that has to succeed, and returns its lines.
+    /// Runs a command that must succeed, and returns its output lines.
     @discardableResult
     func lines(
         _ arguments: String...,
@@ -60,7 +60,7 @@ struct CommandLine: Sendable {
         return outcome.output.split(separator: "\n").map(String.init)
     }
 
-    /// Enqueues and returns the id.
+    /// Enqueues an operation and returns its id.
     func enqueue(_ arguments: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
         let outcome = await (try start(["enqueue", "-o", "id", "--quiet"] + arguments)).outcome()
         #expect(outcome.code == 0, "\(outcome.errors)", sourceLocation: sourceLocation)
@@ -89,7 +89,7 @@ struct CommandLine: Sendable {
         return worker
     }
 
-    /// The JSON that a command prints.
+    /// Runs a command and returns its output as JSON.
     func json(_ arguments: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws -> JSONValue {
         let outcome = await (try start(arguments + ["-o", "json"])).outcome()
         return try #require(
@@ -127,13 +127,13 @@ struct CommandLine: Sendable {
         try await eventually("\(id) is \(state)") { try await self.state(id) == state }
     }
 
-    /// Waits until the body of a `sleep` of more than a second has begun. It is `executing` earlier: from when it is claimed. A worker that is
-    /// stopped in between gives it back.
+    /// Waits until the body of a `sleep` of more than one second has begun. The state is `executing` from the claim on.
+    /// A worker that stops between claim and begin gives the operation back.
     func begins(_ id: String) async throws {
         try await eventually("\(id) has begun") { try await detail(id)?.progress != nil }
     }
 
-    /// Operations in a state, over all queues.
+    /// The number of operations in a state, over all queues
     func count(_ state: OperationState) async throws -> Int {
         try await snapshots().reduce(0) { $0 + ($1.counts[state] ?? 0) }
     }

@@ -7,7 +7,7 @@ extension CommandLineTests {
     struct CompletionTests {
         private let sluice = CommandLine()
 
-        @Test("are read from Redis; without a server there are none, and none is started")
+        @Test("Completions come from Redis; without a server nothing is completed and no server starts")
         func values() async throws {
             let id = try await sluice.enqueue("noop", "-q", "mail", "-t", "vip")
             try await sluice.lines("schedule", "add", "nightly", "noop", "--every", "1h", "-q", "reports")
@@ -28,7 +28,7 @@ extension CommandLineTests {
             #expect(none.code == 0 && none.output.isEmpty)
         }
 
-        @Test("bash completes with the script, also behind the colon of a field")
+        @Test("bash completes with the script, also after the colon of a field")
         func bash() async throws {
             let script = try await sluice.lines("completions", "bash").joined(separator: "\n")
             for (line, wanted) in [

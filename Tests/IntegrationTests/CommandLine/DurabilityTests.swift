@@ -13,7 +13,7 @@ extension CommandLineTests {
         )
     )
     struct DurabilityTests {
-        @Test("wait:1 is confirmed by a replica; without one it is stored, exit 0, and the warning says so")
+        @Test("wait:1 waits for a replica; without its answer the operation is stored, exit 0, with a warning")
         func replicas() async throws {
             let port = try freePort()
             let server = try TestServer.start(.init(["save \"\""], port: port))
@@ -36,7 +36,7 @@ extension CommandLineTests {
             #expect(try await sluice.state(object["id"]?.stringValue ?? "") == "ready")
         }
 
-        @Test("aof is confirmed where the server can; elsewhere it is refused before anything is enqueued")
+        @Test("aof is confirmed if the server supports it; otherwise it is refused before anything is enqueued")
         func disk() async throws {
             let server = try TestServer.start(.durable)
             let sluice = CommandLine(server.endpoint)
@@ -56,7 +56,7 @@ extension CommandLineTests {
             }
         }
 
-        @Test("A batch is confirmed, too; nothing is said of it where no durability is asked for")
+        @Test("A batch is confirmed as well; without durability the output has no such field")
         func batch() async throws {
             let folder = try TemporaryDirectory()
             try Array(repeating: #"{"name":"noop"}"#, count: 3).joined(separator: "\n")

@@ -7,7 +7,7 @@ extension CommandLineTests {
     struct ErrorsTests {
         private let sluice = CommandLine()
 
-        @Test("groups dead and retrying operations by their last error, without its counts, ids and quoted texts")
+        @Test("errors groups dead and retrying operations by last error, without numbers, ids and quoted texts")
         func groups() async throws {
             let worker = try await sluice.worker()
             var ids: [String] = []

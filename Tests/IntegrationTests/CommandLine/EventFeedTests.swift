@@ -13,7 +13,7 @@ extension CommandLineTests {
             lines.split(separator: "\n").compactMap { try? JSONValue(parsing: String($0)) }
         }
 
-        /// From and to of each object of the only queue.
+        /// The range of `from` and `to` of each object. The test has only one queue.
         private func numbers(_ lines: String) -> [ClosedRange<Int>] {
             objects(lines).compactMap { object in
                 object["from"]?.intValue.flatMap { from in object["to"]?.intValue.map { from...$0 } }
@@ -26,7 +26,7 @@ extension CommandLineTests {
             }
         }
 
-        @Test("--since begins with who cancelled what and why, then goes on; every number comes once")
+        @Test("--since begins with stored cancels, by whom and why, then continues; every number comes once")
         func replay() async throws {
             let old = try await sluice.enqueue("noop")
             try await sluice.lines("cancel", old, "--reason", "not needed")
@@ -48,7 +48,7 @@ extension CommandLineTests {
             #expect(await events.outcome().code == 0)
         }
 
-        @Test("Messages that are lost are read from the stream, and what that does not keep comes as a range")
+        @Test("Lost messages are read from the stream, and those no longer stored come as a range")
         func lostMessages() async throws {
             let redis = try TestRedis.start()
             defer { redis.stop() }
@@ -72,7 +72,7 @@ extension CommandLineTests {
             _ = await events.outcome()
         }
 
-        @Test("--changes has who paused, resumed, retried and removed, and nothing else; --no-follow ends")
+        @Test("--changes shows pause, resume, cancel, retry and remove, and nothing else; --no-follow ends")
         func changes() async throws {
             let id = try await sluice.enqueue("noop")
             try await sluice.lines("queue", "pause", "default", "--for", "1h", "--reason", "server down")
@@ -104,7 +104,7 @@ extension CommandLineTests {
             #expect(other.output.isEmpty, "\(other.output)")
         }
 
-        @Test("What is kept of several queues comes in the order of its times")
+        @Test("Stored events of several queues come in the order of their times")
         func merged() async throws {
             let queues = ["a", "b", "c"]
             for queue in queues { _ = try await sluice.enqueue("noop", "-q", queue) }
@@ -116,7 +116,7 @@ extension CommandLineTests {
             #expect(cells.map { String($0[1]) } == expected.map(\.0), "\(changes.output)")
         }
 
-        @Test("The change of one operation names it")
+        @Test("A change of one operation names it")
         func named() async throws {
             let id = try await sluice.enqueue("noop")
             _ = try await sluice.enqueue("noop")
@@ -129,7 +129,7 @@ extension CommandLineTests {
             #expect(ids == "\(id)\n\(id)\n")
         }
 
-        @Test("So does one that is no transition: an edit, a removal, a cancel of what runs; id: finds them")
+        @Test("A change without a transition names its operation too: edit, removal, cancel of a running one")
         func namedWithoutTransition() async throws {
             let worker = try sluice.start(["worker"])
             let running = try await sluice.enqueue("sleep", "seconds:=600")
@@ -151,7 +151,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("What events do not have is refused, and so is an end without a beginning")
+        @Test("A filter that events do not have is refused, and so is --no-follow without --since")
         func usage() async throws {
             #expect(try await sluice("events", "name:noop").code == 64)
             #expect(try await sluice("events", "--no-follow").code == 64)

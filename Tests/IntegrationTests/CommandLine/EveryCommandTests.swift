@@ -6,7 +6,7 @@ import Testing
 
 @testable import SluiceCLI
 
-/// The commands of the program, found in its own tree: a new one has to be given an example here, and is held to all rules.
+/// The commands of the program, found in its own tree. A new command needs an example here, and all rules apply to it.
 private struct Commands {
     /// The words of each command, and its type.
     static let all: [(path: String, type: any Verb.Type)] = below([], RootCommand.self)
@@ -17,7 +17,7 @@ private struct Commands {
         return commands.flatMap { below(path + [$0.configuration.commandName ?? ""], $0) }
     }
 
-    /// The words behind each command. In capitals: what the tests replace.
+    /// The words after each command. The tests replace words in capitals.
     static let examples: [String: [String]] = [
         "worker": ["--burst"], "enqueue": ["noop"], "cancel": ["WAITING"], "cancels ls": [], "cancels rm": ["--all"],
         "wait": ["DONE"], "show": ["DONE"], "result": ["DONE"], "logs": ["LOGGED"], "list": [], "explain": ["WAITING"],
@@ -42,12 +42,12 @@ extension CommandLineTests {
     struct EveryCommandTests {
         private let sluice = CommandLine()
 
-        @Test("has an example")
+        @Test("Every command has an example")
         func examples() {
             #expect(Set(Commands.all.map(\.path)) == Set(Commands.examples.keys))
         }
 
-        @Test("refuses a format that it does not have with 64, and names those that it has, before anything else")
+        @Test("Every command refuses an unsupported format with 64 and names its formats, before anything else")
         func refused() async throws {
             let nowhere = ["SLUICE_REDIS_URL": "redis://127.0.0.1:1", "SLUICE_CONNECT_TIMEOUT": "10ms"]
             for (path, type) in Commands.all {
@@ -63,7 +63,7 @@ extension CommandLineTests {
             }
         }
 
-        @Test("of a format of the environment that it does not have prints its text")
+        @Test("A command prints text if the environment asks for an unsupported format")
         func preferred() async throws {
             let outcome = try await sluice("redis", "script", environment: ["SLUICE_OUTPUT": "csv"])
             #expect(outcome.code == 0 && outcome.output.contains("enqueue"), "\(outcome)")
@@ -102,7 +102,7 @@ private struct Site {
         return worker
     }
 
-    /// The example of a command with ids of its own.
+    /// Returns the words of an example, with real ids.
     func words(_ path: String) async throws -> [String] {
         var words: [String] = path.split(separator: " ").map(String.init)
         for word in Commands.examples[path] ?? [] { words.append(try await value(word)) }
@@ -137,7 +137,7 @@ private struct Site {
         }
     }
 
-    /// Programs with a private server of their own.
+    /// Runs a command with a separate state folder, and so with a separate private server.
     func run(_ words: [String], _ environment: [String: String] = [:]) async throws -> TestSupport.Program.Outcome {
         let state = ["SLUICE_STATE_DIR": folder.path("state")]
         return await (try sluice.start(words, environment: state.merging(environment) { $1 })).outcome()
@@ -150,7 +150,7 @@ private struct Site {
 }
 
 extension CommandLineTests.EveryCommandTests {
-    /// The error in an output; nil = it has the format.
+    /// Returns what breaks the format in an output, or nil if the output is valid.
     private func mistake(in output: String, as format: OutputFormat) -> String? {
         let lines = output.split(separator: "\n").map(String.init)
         guard !lines.isEmpty else { return "nothing" }
@@ -174,7 +174,7 @@ extension CommandLineTests.EveryCommandTests {
         return count
     }
 
-    @Test("prints each of its formats as what it is called")
+    @Test("Every command prints each of its formats correctly")
     func formats() async throws {
         let site = try await Site(CommandLine())
         for (path, type) in Commands.all {
@@ -183,7 +183,7 @@ extension CommandLineTests.EveryCommandTests {
                 if path == "retry", let last = words.last { _ = try await site.run(["cancel", last, "--quiet"]) }
                 words += ["-o", format.rawValue, "--quiet"]
                 let outcome = try await site.run(words)
-                // Nothing is wrong here, and a worker prints errors only.
+                // doctor finds nothing here, and a worker prints only errors.
                 if ["doctor", "worker"].contains(path), outcome.output.isEmpty { continue }
                 let problem = mistake(in: outcome.output, as: format)
                 #expect(problem == nil, "\(words): \(outcome)")
@@ -192,13 +192,13 @@ extension CommandLineTests.EveryCommandTests {
         await site.end()
     }
 
-    /// Asks only if it has found something.
+    /// Commands that ask only if they have found something
     private static let asksLater: Set = ["doctor"]
 
-    @Test("asks before it changes something if each change is to be confirmed, and other commands do not")
+    @Test("With SLUICE_CONFIRM=always, every command that changes something asks, and no other does")
     func confirmed() async throws {
         let site = try await Site(CommandLine())
-        // Starts a server that would have to be stopped.
+        // `redis start` is left out: the test would have to stop the server that it starts.
         for (path, type) in Commands.all where path != "redis start" && !Self.asksLater.contains(path) {
             let words = try await site.words(path).filter { $0 != "-y" }
             let outcome = try await site.run(words + ["--quiet"], ["SLUICE_CONFIRM": "always"])

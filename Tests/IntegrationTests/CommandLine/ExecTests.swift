@@ -8,7 +8,7 @@ extension CommandLineTests {
     struct ExecTests {
         private let sluice = CommandLine()
 
-        @Test("A program's output is the log, its exit status the error; one attempt, exit 1")
+        @Test("A program's output is the log and its exit status the error; one attempt, exit 1")
         func fails() async throws {
             let worker = try await sluice.worker("-c", "4", "--allow", "exec")
             let outcome = await
@@ -35,7 +35,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("With three attempts it is retrying twice, then dead with three errors")
+        @Test("With three attempts a program retries twice, then is dead with three errors")
         func retries() async throws {
             let worker = try await sluice.worker("--allow", "exec")
             let follow = try sluice.start([
@@ -48,7 +48,7 @@ extension CommandLineTests {
             let record = try await sluice.json("show", id)
             #expect(record["state"]?.stringValue == "dead")
             #expect(record["errors"]?.arrayValue?.map { $0["attempt"]?.intValue } == [1, 2, 3], "\(record)")
-            // The pauses between the attempts may be over before one looks; what went through them was counted.
+            // The pauses may be over before the test looks, so it checks the totals.
             #expect(try await sluice.total("started") == 3)
             #expect(try await sluice.total("retried") == 2)
             worker.send(SIGTERM)
@@ -56,7 +56,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "sluice in a program starts no private Redis; with --pass-redis it uses that of its worker",
+            "sluice in a program starts no private Redis; with --pass-redis it uses the Redis of its worker",
             arguments: [false, true]
         )
         func inside(passesRedis: Bool) async throws {
@@ -83,9 +83,9 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("A worker that does not allow it hands a program back unrun, and the enqueue says so")
+        @Test("A worker without --allow exec gives a program back unrun, and the enqueue warns about it")
         func notAllowed() async throws {
-            // Without a long lease a late beat would say that no live worker serves the queue.
+            // The lease is long: after a late heartbeat the enqueue would say that no live worker serves the queue.
             let worker = try await sluice.worker("--lease", "10m")
             let outcome = await (try sluice.start(["enqueue", "--", "true"])).outcome()
             #expect(
@@ -103,7 +103,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("A cancel ends the whole tree of a program, and so does kill -9 of its worker")
+        @Test("A cancel ends all processes of a program, and so does kill -9 of its worker")
         func noChildIsLeft() async throws {
             let folder = try TemporaryDirectory()
             let worker = try await sluice.worker("--allow", "exec")

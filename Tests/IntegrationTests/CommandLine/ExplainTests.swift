@@ -18,7 +18,7 @@ extension CommandLineTests {
             try await eventually("\(code) explains \(id)") { try await codes(id).contains(code) }
         }
 
-        @Test("Every reason that holds is named, with facts and the commands that change something")
+        @Test("explain names every reason that holds, with facts and commands that help")
         func every() async throws {
             let other = try await sluice.enqueue("noop")
             let id = try await sluice.enqueue("noop")
@@ -33,7 +33,7 @@ extension CommandLineTests {
             #expect(Set(both) == [other, id])
         }
 
-        @Test("What it waits for is followed to its end, over queues, and what helps there is named and helps")
+        @Test("explain follows dependencies to the end, over queues, and names the command that helps there")
         func chain() async throws {
             let first = try await sluice.enqueue("noop", "--queue", "mail")
             try await sluice.lines("hold", first, "--reason", "wrong file")
@@ -52,7 +52,7 @@ extension CommandLineTests {
             #expect(try await sluice.json("explain", third)["because"]?[1]?["state"] == "ready")
         }
 
-        @Test("A key that is taken by one that is not due names what lets that one run now")
+        @Test("For a key held by a scheduled operation, explain names the command that starts that one")
         func keyHolder() async throws {
             let holder = try await sluice.enqueue("noop", "--unique", "k", "--in", "2h")
             let waiting = try await sluice.enqueue("noop", "--unique", "k", "--if-exists", "enqueue")
@@ -62,7 +62,7 @@ extension CommandLineTests {
             #expect(try await sluice.state(holder) == "ready")
         }
 
-        @Test("A time, an attempt that failed and an end are named")
+        @Test("explain names a start time, a failed attempt and an end")
         func times() async throws {
             let later = try await sluice.enqueue("noop", "--in", "1h")
             #expect(try await codes(later) == ["notDue", "noWorker"])
@@ -70,16 +70,16 @@ extension CommandLineTests {
             let ended = try await sluice.enqueue("fail", "--attempts", "1")
             try await sluice.reaches("dead", ended)
             #expect(try await codes(ended) == ["ended"])
-            // Pauses double, so that one is long enough to be seen.
+            // Pauses double, so one of them is long enough to be seen.
             let retrying = try await sluice.enqueue("fail", "--attempts", "20")
             try await explained("retryDelay", retrying)
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("Names that workers know, busy slots, cancels and a killed worker are named")
+        @Test("explain names unhandled names, busy slots, cancels and a killed worker")
         func workers() async throws {
-            // A beat each 30 s says that its slots are busy; one that is late by 15 s would make it a silent worker.
+            // A heartbeat every 30 s reports busy slots. A delay of 15 s would make this a silent worker.
             let steady = try await sluice.worker("-c", "1", "--lease", "90s")
             let unknown = try await sluice.enqueue("job")
             try await explained("unknownName", unknown)
@@ -109,7 +109,7 @@ extension CommandLineTests {
             #expect(try await codes(behind) == ["queueCancelled"])
         }
 
-        @Test("A unique key whose holder was ended by force says that its body has not stopped")
+        @Test("explain says that the body of a force-cancelled key holder has not stopped")
         func forcedHolder() async throws {
             let worker = try await sluice.worker("--lease", "1h")
             let holder = try await sluice.enqueue("sleep", "seconds:=600", "--unique", "k")
@@ -126,7 +126,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        /// The command that a reason names, called as it stands there.
+        /// Returns the words of the command that a reason names as its fix, without `sluice`.
         private func remedy(_ code: String, _ id: String) async throws -> [String] {
             try await explained(code, id)
             let reasons = try await sluice.json("explain", id)["reasons"]?.arrayValue ?? []
@@ -143,7 +143,7 @@ extension CommandLineTests {
             try await eventually("\(words) ends \(code)") { try await !codes(id).contains(code) }
         }
 
-        @Test("What a reason names as its remedy ends that reason, without a worker")
+        @Test("Without a worker, the fix that explain names ends its reason")
         func remedies() async throws {
             let id = try await sluice.enqueue("noop", "-t", "x")
             try await sluice.lines("queue", "pause", "default")
@@ -170,7 +170,7 @@ extension CommandLineTests {
             try await helps("keyTurn", second, "equal shares of keys")
         }
 
-        @Test("What a reason names as its remedy ends that reason, beside a worker")
+        @Test("With a worker, the fix that explain names ends its reason")
         func remediesBesideWorker() async throws {
             let worker = try await sluice.worker("-c", "9")
             try await sluice.lines("queue", "limit", "default", "concurrency=1", "key.concurrency=1")
@@ -184,7 +184,7 @@ extension CommandLineTests {
             try await helps("keyLimited", second, "the limit of a key")
             try await sluice.reaches("executing", second)
             let retrying = try await sluice.enqueue("fail", "--attempts", "20")
-            // The next attempt fails at once, too. Pauses double, so that one is longer than these commands take.
+            // The next attempt also fails at once. Pauses double, so one of them is longer than these commands take.
             try await eventually("the remedy of a failed attempt begins the next one before its time") {
                 let words = try await remedy("retryDelay", retrying)
                 let shown = try await sluice.json("show", retrying)
@@ -209,7 +209,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("More of a rate lets the next one start sooner")
+        @Test("A higher rate lets the next operation start sooner")
         func rateRemedies() async throws {
             let worker = try await sluice.worker()
             for (code, limits, key) in [("rateReached", "rate=1/1h", ""), ("keyRateReached", "key.rate=1/1h", "a")] {
@@ -241,7 +241,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("A full Redis is named")
+        @Test("explain names a full Redis")
         func full() async throws {
             let redis = try TestRedis.start()
             let sluice = CommandLine(redis.endpoint)
@@ -253,7 +253,7 @@ extension CommandLineTests {
             #expect(reasons.contains { $0["code"]?.stringValue == "redisFull" }, "\(reasons)")
         }
 
-        @Test("Without an operation, and for one that does not exist, explain ends as other commands do")
+        @Test("explain without an operation, and of an unknown one, ends like other commands")
         func usage() async throws {
             #expect(try await sluice("explain").code == 64)
             #expect(try await sluice("explain", OperationID().description).code == 3)

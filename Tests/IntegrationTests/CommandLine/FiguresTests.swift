@@ -3,21 +3,22 @@ import TestSupport
 import Testing
 
 extension CommandLineTests {
-    @Suite("Figures over time")
+    @Suite("Statistics over time")
     struct FiguresTests {
         private let sluice = CommandLine()
 
-        /// What a worker with a lease of 3 s and so a heartbeat each second has counted.
+        /// The number of finished operations that `stats --since` shows. A worker with a lease of 3 s sends it every
+        /// second.
         private func finished() async throws -> Int {
             try await sluice.json("stats", "--since", "1h")["queues"]?[0]?["finished"]?.intValue ?? 0
         }
 
-        @Test("are shown by stats --since and top, as a worker has counted them")
+        @Test("stats --since and top show what a worker has counted")
         func shown() async throws {
             for number in 0..<6 { _ = try await sluice.enqueue("noop", "-q", number < 4 ? "mail" : "images") }
             for _ in 0..<2 { _ = try await sluice.enqueue("fail", "message=no", "--attempts", "1", "-q", "mail") }
             _ = try await sluice.enqueue("sleep", "seconds:=5", "-q", "mail")
-            // Draining sends what no heartbeat has sent.
+            // A draining worker sends the counts that no heartbeat has sent.
             let worker = await (try sluice.start(["worker", "-q", "mail,images", "--burst"])).outcome()
             #expect(worker.code == 0, "\(worker.errors)")
             for _ in 0..<3 { _ = try await sluice.enqueue("noop", "-q", "mail") }
@@ -47,7 +48,7 @@ extension CommandLineTests {
             #expect(try await sluice.json("doctor", "--deep")["errors"]?.intValue == 0)
         }
 
-        @Test("of a killed worker are missing at most what it had counted since its last heartbeat")
+        @Test("A killed worker loses at most the counts since its last heartbeat")
         func killed() async throws {
             let worker = try await sluice.worker("--lease", "3s")
             for _ in 0..<3 { try await sluice.reaches("finished", try await sluice.enqueue("noop")) }
@@ -65,7 +66,7 @@ extension CommandLineTests {
             #expect(try await finished() == left + 1)
         }
 
-        @Test("are refused for times that are not kept, and for options that do not go together")
+        @Test("Times that are not stored are refused, and options that exclude each other")
         func refused() async throws {
             for (arguments, word) in [
                 (["stats", "--since", "31d"], "30 days"), (["stats", "-q", "mail"], "--since"),

@@ -15,7 +15,7 @@ extension CommandLineTests {
             try folder.file(name, text, mode: mode)
         }
 
-        @Test("A worker runs a program for a name, tells its result, and takes it along when it is killed")
+        @Test("A worker runs a program for a name, stores its result, and takes it down when killed")
         func runs() async throws {
             let add = try script(
                 "add",
@@ -40,7 +40,7 @@ extension CommandLineTests {
             try await eventually("the child is gone") { kill(child, 0) != 0 }
         }
 
-        @Test("A program that is no result's author is named in the record, with why it is dead")
+        @Test("A program without a valid result is dead, and the record gives the reason")
         func dead() async throws {
             let bad = try script("bad", "#!/bin/sh\necho oops\n")
             let worker = try await sluice.worker("--handler", "bad=\(bad)")
@@ -53,7 +53,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("What cannot be a handler is refused before the worker starts")
+        @Test("An invalid handler is refused before the worker starts")
         func refused() async throws {
             let good = try script("good", "#!/bin/sh\n")
             let flat = try script("flat", "#!/bin/sh\n", mode: 0o644)

@@ -7,7 +7,7 @@ extension CommandLineTests {
     @Suite("health")
     struct HealthTests {
         @Test(
-            "--health PORT: live always, ready while Redis answers, 503 with the reason while it does not, ready again after it",
+            "--health PORT: always live; ready while Redis answers, otherwise 503 with the reason, then ready again",
             .enabled(if: TestRedis.isSingle, "it is about a server that is stopped")
         )
         func port() async throws {
@@ -25,7 +25,7 @@ extension CommandLineTests {
             try await eventually("it is ready") { try ready() == (200, "waiting for operations") }
             #expect(try HTTPProbe.get(port: port, "/").status == 404)
             #expect(try HTTPProbe.get(port: port, "/ready", method: "POST").status == 405)
-            // A Redis that is there and says nothing: no connection breaks.
+            // A frozen Redis: it answers nothing, but no connection breaks.
             server.signal(SIGSTOP)
             try await eventually("it is not ready, and says why") {
                 let answer = try ready()
@@ -38,7 +38,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("--health FILE: a whole JSON object whenever one looks, fresh, and gone with the worker")
+        @Test("--health FILE: always a complete JSON object, fresh, and removed with the worker")
         func file() async throws {
             let folder = try TemporaryDirectory()
             let sluice = CommandLine()
@@ -49,7 +49,7 @@ extension CommandLineTests {
             try await eventually("it is ready") { try read()["ready"]?.boolValue == true }
             let first = try #require(try read().milliseconds("time"))
             try await eventually("it is written again") { try read().milliseconds("time").map { $0 > first } ?? false }
-            // While it is written there is a second file.
+            // A second file exists while the worker writes.
             try await eventually("nothing is left beside it") {
                 try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["health.json"]
             }
@@ -58,7 +58,7 @@ extension CommandLineTests {
             #expect(!FileManager.default.fileExists(atPath: folder.path("health.json")))
         }
 
-        @Test("--health FILE replaces a regular file only, behind a link too, and keeps its mode")
+        @Test("--health FILE replaces only a regular file, also through a link, and keeps its mode")
         func place() async throws {
             let folder = try TemporaryDirectory()
             let sluice = CommandLine()

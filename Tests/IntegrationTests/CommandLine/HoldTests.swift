@@ -8,7 +8,7 @@ extension CommandLineTests {
     struct HoldTests {
         private let sluice = CommandLine()
 
-        @Test("Held ones stay while a worker runs the rest; released they run; who and why is shown and explained")
+        @Test("Held operations stay while others run; released they run; show and explain name who and why")
         func hold() async throws {
             let held = try await sluice.enqueue("noop", "-t", "letter")
             let scheduled = try await sluice.enqueue("noop", "--in", "1h", "-t", "letter")
@@ -34,7 +34,7 @@ extension CommandLineTests {
             _ = await worker.outcome()
         }
 
-        @Test("A rerun is a new operation that names the old one, with replaced arguments and in another queue")
+        @Test("A rerun is a new operation that names the old one, and may change arguments and queue")
         func rerun() async throws {
             let old = try await sluice.enqueue(
                 "noop",
@@ -62,13 +62,13 @@ extension CommandLineTests {
             #expect(try await sluice("show", new).output.contains("header     tenant=acme"))
             #expect(shown["maxAttempts"]?.intValue == 2 && shown["state"]?.stringValue == "ready")
             #expect(try await sluice.state(old) == "cancelled")
-            // What is made by the command itself is not found by it.
+            // The command does not find the operations that it makes.
             #expect(try await sluice.lines("rerun", "-t", "letter", "-y", "-o", "id").count == 2)
             let mixed = try await sluice("rerun", old, "01ARZ3NDEKTSV4RRFFQ69G5FAV")
             #expect(mixed.code == 6, "\(mixed.errors)")
         }
 
-        @Test("retry of a finished one points to rerun; wrong words and a missing terminal change nothing")
+        @Test("retry of a finished operation suggests rerun; wrong words and a missing terminal change nothing")
         func usage() async throws {
             let id = try await sluice.enqueue("noop")
             #expect(await (try sluice.start(["worker", "--burst"])).outcome().code == 0)
@@ -81,7 +81,7 @@ extension CommandLineTests {
             #expect(try await sluice.count(.ready) == 0)
         }
 
-        @Test("What is sealed is sealed anew for its new id, and without the keys refused")
+        @Test("A rerun seals an encrypted operation again for its new id, and is refused without the keys")
         func sealed() async throws {
             let folder = try TemporaryDirectory()
             let keys = folder.path("keys")
@@ -100,7 +100,7 @@ extension CommandLineTests {
             #expect(try JSONValue(parsing: shown.output)["headers"] == ["tenant": "acme"])
         }
 
-        @Test("edit changes priority, time and tags of what waits; sealed tags need the keys; what runs is refused")
+        @Test("edit changes priority, time and tags of waiting operations; sealed tags need the keys")
         func edit() async throws {
             let id = try await sluice.enqueue("noop", "-t", "old", "--header", "a=1")
             try await sluice.lines("edit", id, "-p", "high", "-t", "new", "-t", "other")
@@ -129,7 +129,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "purge removes what waits for good, after a question, and leaves what runs, has ended or is in other queues"
+            "purge asks, then removes all waiting operations, and leaves ended ones and other queues alone"
         )
         func purge() async throws {
             let finished = try await sluice.enqueue("noop")

@@ -6,7 +6,7 @@ import Testing
 @Suite("Signed and encrypted operations", .fewAtOnce, .timeLimit(.minutes(60)))
 struct KeysTests {
     private let installation: Installation
-    /// Of producers and workers.
+    /// The keys file of producers and workers
     private let keys: String
     private static let words = "a-secret-argument"
 
@@ -30,7 +30,7 @@ struct KeysTests {
         #expect(shown.state == "dead" && shown.errors.last?.type == type && shown.attempt == 1, "\(shown)")
     }
 
-    @Test("An encrypted operation runs with its clear arguments; Redis, and who has no keys, never see them")
+    @Test("An encrypted operation runs with clear arguments; Redis and clients without keys never see them")
     func encrypted() async throws {
         let id = try await installation.enqueue("--keys-file", keys, "--", "printf", Self.words)
         let record = "{\(installation.namespace)/default}:\(id)"
@@ -50,7 +50,7 @@ struct KeysTests {
         for secret in secrets.filter({ $0.utf8.count > 40 }) { #expect(!outcome.errors.contains(secret)) }
     }
 
-    @Test("A worker with keys never runs what is unsigned, forged or moved: it is dead, and says why")
+    @Test("A worker with keys never runs an unsigned or forged operation: it is dead with the reason")
     func quarantine() async throws {
         let unsigned = try await installation.enqueue("--", "touch", installation.folder.path("ran"))
         let bulk = try await installation.enqueue(
@@ -76,7 +76,7 @@ struct KeysTests {
         #expect((shown["quarantine"] as? [String: Any])?["type"] as? String == "unsigned")
     }
 
-    @Test("A worker without keys runs what is signed, and keeps its hands off what is encrypted until it has the key")
+    @Test("A worker without keys runs signed operations; an encrypted one is dead until it is retried with the key")
     func withoutKeys() async throws {
         let signing = installation.folder.path("signing")
         try await installation.succeed("config", "keys", signing, "--id", "k2")
@@ -90,7 +90,7 @@ struct KeysTests {
         #expect(try await installation.show(encrypted).state == "finished")
     }
 
-    @Test("Keys that others may read, that are none or come twice are refused before anything happens, with exit 78")
+    @Test("Keys that others may read, invalid keys and keys given twice are refused first, with exit 78")
     func refused() async throws {
         let text = try String(contentsOfFile: keys, encoding: .utf8)
         var environment = installation.environment
@@ -115,7 +115,7 @@ struct KeysTests {
         #expect(try String(contentsOfFile: keys, encoding: .utf8) == text)
     }
 
-    @Test("Keys in the environment sign and verify, and what a worker runs does not inherit them")
+    @Test("Keys in the environment sign and verify, and programs of a worker do not inherit them")
     func environment() async throws {
         let text = try String(contentsOfFile: keys, encoding: .utf8)
         var environment = installation.environment
@@ -142,7 +142,7 @@ struct KeysTests {
         }
     }
 
-    @Test("What is redacted is shown by no command, though the operation has it")
+    @Test("No command shows redacted values, though the operation has them")
     func redacted() async throws {
         let arguments = #"{"argv":["printf","shown"],"env":{"TOKEN":"hidden","PLAIN":"plain"}}"#
         let id = try await installation.enqueue("exec", "--args", arguments)

@@ -8,7 +8,7 @@ extension CommandLineTests {
     struct LimitKeyTests {
         private let sluice = CommandLine()
 
-        @Test("limits of keys are set, shown, and removed")
+        @Test("Limits of keys are set, shown and removed")
         func set() async throws {
             _ = try await sluice.enqueue("noop", "--key", "acme")
             let own = ["key:acme.concurrency=10", "key:acme.weight=4"]
@@ -28,7 +28,7 @@ extension CommandLineTests {
             #expect(left.first?.hasPrefix("default: key:acme.concurrency 10, 0 executing") == true, "\(left)")
         }
 
-        @Test("a rate of keys is set with its burst, shown, and removed")
+        @Test("A rate of keys is set with its burst, shown and removed")
         func rate() async throws {
             _ = try await sluice.enqueue("noop", "--key", "a.b")
             let words = ["key:a.b.burst=5", "key:a.b.rate=20/1m", "key.rate=100/s"]
@@ -46,7 +46,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "limits of keys that cannot be are refused",
+            "Invalid limits of keys are refused",
             arguments: [
                 ("key.concurrency=0", "cannot be 0"), ("key.weight=101", "cannot be 101"),
                 ("key.rate=0/s", "the rate of a limit key cannot be 0"), ("key.rate=-1/s", "cannot be -1"),
@@ -63,7 +63,7 @@ extension CommandLineTests {
             #expect(outcome.code == 64 && outcome.errors.contains(text), "\(outcome.code) \(outcome.errors)")
         }
 
-        @Test("an operation waits for others of its key, says so, and runs when one has ended; other keys go on")
+        @Test("An operation waits for others of its key, says so, and runs when one ends; other keys continue")
         func waits() async throws {
             try await sluice.lines("queue", "limit", "default", "key.concurrency=1", "--quiet")
             let worker = try await sluice.worker("--slots", "4")
@@ -89,7 +89,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "a key that is out of rate says when its next start is back; others go on, and it runs once it has a start"
+            "A key out of rate names its next start; other keys continue, and it runs once it has a start"
         )
         func outOfRate() async throws {
             try await sluice.lines("queue", "limit", "default", "key.rate=1/1h", "--quiet")
@@ -116,7 +116,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("a key goes with --no-track, a buffer or a bad name as little as a unique one")
+        @Test("A key is refused with --no-track and with a bad name")
         func refused() async throws {
             #expect(try await sluice("enqueue", "noop", "--key", "acme", "--no-track").code == 64)
             #expect(try await sluice("enqueue", "noop", "--key", "a b").code == 64)

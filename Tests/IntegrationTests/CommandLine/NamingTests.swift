@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension CommandLineTests {
-    @Suite("Workers and operations are named as they are shown, or as they were called")
+    @Suite("Names of workers and operations")
     struct NamingTests {
         private let sluice = CommandLine()
 
@@ -20,7 +20,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "worker: in a query, and workers show, take a name, an id and the end of an id; several are refused, all named"
+            "worker: in a query, and workers show, accept a name, an id and its end; an ambiguous one is refused"
         )
         func workerNames() async throws {
             let operations = [
@@ -57,7 +57,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "An operation that was given an --id is found by it, with every verb",
+            "Every verb finds an operation by its --id",
             arguments: ["import-2026", "imp/2026", "2026ABCD"]
         )
         func userIDs(name: String) async throws {
@@ -79,7 +79,7 @@ extension CommandLineTests {
             }
         }
 
-        @Test("An --id that several queues have is refused, all named, until a queue is said")
+        @Test("An --id in several queues is refused with all of them named, until a queue is given")
         func severalQueues() async throws {
             for queue in ["mail", "video"] { _ = try await sluice.enqueue("noop", "-q", queue, "--id", "import-2026") }
             let id = OperationID(key: "import-2026").description
@@ -95,7 +95,7 @@ extension CommandLineTests {
             #expect(try await sluice.json("show", "mail/import-2026")["state"]?.stringValue == "cancelled")
         }
 
-        @Test("A cancel with the --id of an untracked operation reaches it where it waits and where it runs")
+        @Test("A cancel by --id reaches an untracked operation while it waits and while it runs")
         func untracked() async throws {
             _ = try await sluice.enqueue("noop", "--id", "nightly-1", "--no-track")
             _ = try await sluice.enqueue("sleep", "seconds:=600", "--id", "nightly-2", "--no-track")

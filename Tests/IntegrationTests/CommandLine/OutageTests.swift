@@ -6,10 +6,10 @@ import Testing
 extension CommandLineTests {
     @Suite("a wait during an outage of Redis")
     struct OutageTests {
-        /// So long that only a wait that ends for want of Redis ends before the test.
+        /// So long that only a wait that gives up without Redis could end before the test
         private static let timeout = "30m"
 
-        /// How many connections wait for messages.
+        /// Returns the number of connections that wait for messages.
         private static func listeners(_ server: TestServer) throws -> Int {
             let list = try server.ask(RedisCommand("CLIENT", "LIST", "TYPE", "pubsub"))[0].expectString()
             return list.split(separator: "\n").count
@@ -20,7 +20,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "goes on until its own time is over",
+            "A wait continues until its own timeout",
             .enabled(if: TestRedis.isSingle, "the wait is the same on a cluster"),
             arguments: [
                 ["wait", "ID", "--timeout", timeout], ["wait", "ID", "--for", "started", "--timeout", timeout],
@@ -40,7 +40,7 @@ extension CommandLineTests {
             try await sluice.lines("group", "close", group)
             let isOfCancel = arguments[0] == "cancel"
             let words = arguments.map { $0 == "ID" ? (isOfCancel ? first : second) : $0 == "GROUP" ? group : $0 }
-            // The worker is frozen, so that a cancel has to wait, too.
+            // The worker is frozen, so the cancel has to wait as well.
             if isOfCancel { worker.send(SIGSTOP) }
             let listeners = try Self.listeners(server)
             let waiting = try sluice.start(words)
@@ -59,7 +59,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "is over at its own time, with the status of a time-out",
+            "A wait ends at its own timeout, with the exit status of a timeout",
             .enabled(if: TestRedis.isSingle, "the wait is the same on a cluster")
         )
         func isOver() async throws {

@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 
 extension CommandLineTests {
-    /// What becomes of a command whose output cannot be written.
+    /// Commands whose output cannot be written
     @Suite("output that fails")
     struct OutputFailureTests {
         private let sluice = CommandLine()
 
-        /// Runs a command by a shell, `sluice` in it being the built program with this test's Redis.
+        /// Runs a shell script in which `sluice` is the built program with the Redis of this test.
         private func shell(_ script: String) async throws -> Program.Outcome {
             let program = Program.directory.appendingPathComponent("sluice").path
             let url = TestUsers.url(sluice.endpoint.description, as: .producer)
@@ -17,7 +17,7 @@ extension CommandLineTests {
             return await (try Program("/bin/sh", ["-c", command])).outcome()
         }
 
-        @Test("An id that cannot be printed is said on stderr: the operation is enqueued")
+        @Test("An id that cannot be printed goes to stderr: the operation is enqueued")
         func single() async throws {
             for format in ["id", "table", "json"] {
                 let outcome = try await shell("sluice enqueue noop -q full -o \(format) >/dev/full")
@@ -29,7 +29,7 @@ extension CommandLineTests {
             #expect(try await sluice.total("enqueued") == 3)
         }
 
-        @Test("A batch is enqueued to its end, and stderr says how many are", arguments: ["id", "jsonl"])
+        @Test("A batch is enqueued completely, and stderr says how many", arguments: ["id", "jsonl"])
         func batch(format: String) async throws {
             let folder = try TemporaryDirectory()
             let path = folder.path("batch.jsonl")
@@ -43,7 +43,7 @@ extension CommandLineTests {
             #expect(try await sluice.total("enqueued") == 60_000)
         }
 
-        @Test("A closed stdout is no connection to Redis")
+        @Test("No connection to Redis takes the place of a closed stdout")
         func closed() async throws {
             let outcome = try await shell("sluice enqueue noop -q closed >&-")
             #expect(outcome.code == 74, "\(outcome.errors)")
@@ -51,7 +51,7 @@ extension CommandLineTests {
             #expect(try await sluice.state(String(id.0)) == "ready", "\(outcome.errors)")
         }
 
-        @Test("A change goes on to its end; a command that only shows something ends with the reason")
+        @Test("A change is completed; a command that only reads ends with the reason")
         func others() async throws {
             let ids = [try await sluice.enqueue("noop", "-q", "o"), try await sluice.enqueue("noop", "-q", "o")]
             let program = Program.directory.appendingPathComponent("sluice").path

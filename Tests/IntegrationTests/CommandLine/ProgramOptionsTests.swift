@@ -16,7 +16,7 @@ extension CommandLineTests {
             return try JSONValue(parsing: envelope.arguments)
         }
 
-        @Test("A program gets folder, variables and input, and of its worker's variables those that --pass-env names")
+        @Test("A program gets folder, variables and input, and the worker's variables that --pass-env names")
         func surroundings() async throws {
             let input = try folder.file("input", "line 1\nünï 2\n")
             let show = "pwd; echo $COLOR $HERE [$DATABASE_URL] [$AWS_ID] [$SECRET]; cat"
@@ -55,7 +55,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("--stdin - passes stdin on; unread data is reported once, and never waited for")
+        @Test("--stdin - passes stdin on; unread input is reported once and never waited for")
         func input() async throws {
             let program = Program.directory.appendingPathComponent("sluice").path
             let url = TestUsers.url(sluice.endpoint.description, as: .producer)
@@ -74,7 +74,7 @@ extension CommandLineTests {
                 #expect(try await arguments(String(lost.output.dropLast()))["stdin"] == nil)
             }
             let fifo = folder.path("idle")
-            // The pipe's writer is there, and writes nothing.
+            // The pipe of the third script has a writer that writes nothing.
             for script in [
                 "\(command) -- cat </dev/null", "\(command) -- cat <&-",
                 "mkfifo \(fifo); exec 9<>\(fifo); \(command) -- cat <&9", "\(command) --quiet -- cat <\(text)",
@@ -86,7 +86,7 @@ extension CommandLineTests {
             #expect(try await arguments(String(empty.output.dropLast()))["stdin"]?.stringValue == "")
         }
 
-        @Test("--lines runs one command a line; a line that is wrong is named, and nothing is enqueued")
+        @Test("--lines runs one command per line; a wrong line is named, and nothing is enqueued")
         func lines() async throws {
             let worker = try await sluice.worker("--allow", "exec")
             let jobs = try folder.file("jobs", "# three\n\ntouch 'a b'\ntouch \"c\" $HOME\n")
@@ -116,7 +116,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "What does not fit together is refused with the way out",
+            "Options that exclude each other are refused, and the error names a command that works",
             arguments: [
                 (["enqueue", "noop", "--cwd", "/"], "--cwd needs a program after --"),
                 (["enqueue", "exec", "--args", #"{"argv":["a"]}"#, "--env", "A=b"], "--env needs a program after --"),
@@ -135,7 +135,7 @@ extension CommandLineTests {
             #expect(outcome.errors.split(separator: "\n").last?.hasPrefix("  try:  ") == true, "\(outcome.errors)")
         }
 
-        @Test("help built-ins names all arguments of all of them, and the variables that programs get")
+        @Test("help built-ins names every argument of every built-in, and the variables that programs get")
         func help() async throws {
             let text = try await sluice.lines("help", "built-ins").joined(separator: "\n")
             for word in [
@@ -147,7 +147,7 @@ extension CommandLineTests {
             #expect(try await sluice.lines("--help").contains { $0.contains("help built-ins") })
         }
 
-        @Test("show hides the password of an address, and the operation keeps it")
+        @Test("show hides the password of a URL, and the operation keeps it")
         func passwords() async throws {
             let id = try await sluice.enqueue("http", "url=http://user:sesame@h/", "--in", "1h")
             for words in [["show", id], ["show", id, "-o", "json"], ["list", "-o", "json"], ["list", "-o", "wide"]] {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension CommandLineTests {
-    /// Programs of another version of Sluice, seen from this one.
+    /// A namespace written by another version of Sluice
     @Suite("a namespace of another protocol")
     struct ProtocolTests {
         private let sluice = CommandLine()
@@ -14,7 +14,7 @@ extension CommandLineTests {
             try TestRedis.shared.ask(RedisCommand("SET", key, number))[0].expectSuccess()
         }
 
-        @Test("Every command and a worker refuse a newer one with 78 and say what to do; nothing is written")
+        @Test("Every command and worker refuses a newer protocol with 78 and a fix, and writes nothing")
         func refusal() async throws {
             try store("2")
             let commands = [
@@ -36,7 +36,7 @@ extension CommandLineTests {
             #expect(left[0].int == 0 && left[1].string == "2")
         }
 
-        @Test("An older one is to be drained with its own programs, and what is no number is quoted")
+        @Test("The error for an older protocol says to drain it with older programs; other text is quoted")
         func older() async throws {
             for (stored, said) in [("0", "protocol 0,"), ("a\u{1b}b", #"protocol "a\u{1B}b","#)] {
                 try store(stored)
@@ -47,7 +47,7 @@ extension CommandLineTests {
             }
         }
 
-        @Test("doctor reports it as an error")
+        @Test("doctor reports a protocol mismatch as an error")
         func doctor() async throws {
             try store("2")
             let outcome = try await sluice("doctor", "-o", "json")
@@ -56,7 +56,7 @@ extension CommandLineTests {
             #expect(outcome.output.contains("has protocol 2"))
         }
 
-        @Test("Looking at an empty namespace writes no number; the first enqueue does, and then all is well")
+        @Test("Reading an empty namespace writes no protocol number; the first enqueue does")
         func beginning() async throws {
             try await sluice.lines("list")
             try await sluice.lines("queue", "ls")

@@ -9,7 +9,7 @@ extension CommandLineTests {
     struct QueryTests {
         private let sluice = CommandLine()
 
-        /// The monitor's answer, all pages of it, and its sentences about names that nothing has.
+        /// Returns the monitor's answer with all its pages, and its sentences about unknown names.
         private func monitor(_ text: String) async throws -> OperationsReading {
             let snapshot = try await sluice.broker.namespaceSnapshot(executingRows: 0) { .zero }
             let scan = OperationsScan(broker: sluice.broker, snapshot: snapshot, view: PayloadView())
@@ -18,7 +18,7 @@ extension CommandLineTests {
             )
         }
 
-        /// The operations that a change finds.
+        /// Returns the operations that a change finds.
         private func change(_ text: String) async throws -> [OperationDetail] {
             let query = try await sluice.broker.resolving(try OperationQuery(parsing: text))
             let walk = try await ChangeWalk(
@@ -30,7 +30,7 @@ extension CommandLineTests {
             return try await walk.preview(sample: 1_000, of: Set(OperationState.allCases)).sample
         }
 
-        @Test("finds the same in list, in a change and in the monitor")
+        @Test("A query finds the same operations in list, in a change and in the monitor")
         func table() async throws {
             let own = try await sluice.enqueue("noop", "--id", "import-2026", "-q", "mail", "-t", "nightly", "n:=1")
             let first = try await sluice.enqueue("noop", "-q", "mail", "-p", "high", "--key", "acme")
@@ -62,7 +62,7 @@ extension CommandLineTests {
             }
         }
 
-        @Test("names what nothing has by the same sentence in list and in the monitor", arguments: ["group", "worker"])
+        @Test("list and the monitor report an unknown name by the same sentence", arguments: ["group", "worker"])
         func unknown(field: String) async throws {
             _ = try await sluice.enqueue("noop")
             let query = "\(field):nothing-has-this"
@@ -71,7 +71,7 @@ extension CommandLineTests {
             #expect(listed.code == 3 && listed.errors.contains(sentence), "\(listed.errors) \(sentence)")
         }
 
-        @Test("with an id reads its record and no others, in each verb that takes a query")
+        @Test("A query with an id reads only that record, in each verb that takes a query")
         func lookedUp() async throws {
             let lines = (0..<1_500).map { "{\"name\":\"noop\",\"id\":\"own-\($0)\"}\n" }.joined()
             let batch = ["enqueue", "--batch", "-", "-o", "id"]

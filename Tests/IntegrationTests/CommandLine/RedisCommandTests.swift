@@ -6,7 +6,7 @@ import Testing
 extension CommandLineTests {
     @Suite("the embedded server", .enabled(if: TestRedis.isSingle, "it is one server"))
     struct RedisCommandTests {
-        @Test("It is started by the first command, said once, shared by the others, and stopped without a trace")
+        @Test("The first command starts the server and says so once; others share it, and a stop leaves no trace")
         func life() async throws {
             let folder = try makeTemporaryFolder()
             let environment = ["SLUICE_STATE_DIR": folder, "SLUICE_REDIS_URL": "", "REDIS_URL": ""]
@@ -35,7 +35,7 @@ extension CommandLineTests {
             #expect(try await sluice("redis", "stop").code == 0)
         }
 
-        @Test("redis stop asks while a worker uses the server, and says what runs; -y stops it")
+        @Test("redis stop asks while a worker uses the server, and names what runs; -y stops it")
         func used() async throws {
             let folder = try makeTemporaryFolder()
             let environment = ["SLUICE_STATE_DIR": folder, "SLUICE_REDIS_URL": "", "REDIS_URL": ""]
@@ -55,7 +55,7 @@ extension CommandLineTests {
             _ = await worker.outcome()
         }
 
-        @Test("Without redis-server: 69, and how to get it")
+        @Test("Without redis-server a command exits with 69 and names the program")
         func missing() async throws {
             let folder = try makeTemporaryFolder()
             let environment = [

@@ -7,7 +7,7 @@ extension CommandLineTests {
     struct SelectionTests {
         private let sluice = CommandLine()
 
-        @Test("are cancelled, tried again, waited for and removed, and no others")
+        @Test("A tag or query selects exactly the operations to cancel, retry, wait for and remove")
         func changes() async throws {
             let tagged = [
                 try await sluice.enqueue("noop", "-t", "nightly"), try await sluice.enqueue("noop", "-t", "nightly"),
@@ -26,7 +26,7 @@ extension CommandLineTests {
 
             #expect(try await sluice("retry", "-w", "tag:nightly", "-y").code == 0)
             let waiting = try sluice.start(["wait", "-t", "nightly", "--timeout", "5m", "-o", "id"])
-            // What has ended before it looks is not waited for.
+            // wait ignores operations that end before it looks.
             try await eventually("it waits for them") { waiting.errors.contains("0/3") }
             let worker = try await sluice.worker()
             let end = await waiting.outcome()
@@ -41,7 +41,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "exclude ids, --all and --queue, and a query has to be one",
+            "A selection excludes ids, --all and --queue, and a query must be valid",
             arguments: [
                 ["-t", "a", "--all"], ["-t", "a", "--queue", "default"], ["-t", "a", "01ARZ3NDEKTSV4RRFFQ69G5FAV"],
                 ["-w", "stat:dead"], ["-w", "state:wrong"],
@@ -73,7 +73,7 @@ extension CommandLineTests {
             #expect(try await sluice.state(other) == "ready")
             #expect(try await sluice.lines("rm", "--dry-run", "-o", "id", "-w", "-state:ready") == [meant])
             #expect(try await sluice.state(meant) == "cancelled")
-            // What is not possible in its state is not promised.
+            // A change that the state of an operation forbids is counted as refused.
             for arguments in [[meant, other], ["-w", "name:noop state:ready,cancelled"]] {
                 let preview = await (try sluice.start(["cancel", "--dry-run", "-o", "id"] + arguments)).outcome()
                 #expect(preview.output == other + "\n", "\(arguments)")
@@ -98,7 +98,7 @@ extension CommandLineTests {
             #expect(try await sluice.lines("list", "args.user:ann", "-o", "id", "--keys-file", keys).contains(sealed))
         }
 
-        @Test("-t takes a tag as it is, for every verb; a query has patterns")
+        @Test("-t matches a tag literally, for every verb; a query has patterns")
         func exactTags() async throws {
             let starred = try await sluice.enqueue("noop", "-t", "v1*")
             let other = try await sluice.enqueue("noop", "-t", "v10-prod")
@@ -114,7 +114,7 @@ extension CommandLineTests {
             #expect(try await sluice.state(other) == "cancelled")
         }
 
-        @Test("wait --for started returns when it runs, and not before; 2 for one that will never start")
+        @Test("wait --for started returns once the operation runs; 2 for one that will never start")
         func started() async throws {
             let id = try await sluice.enqueue("sleep", "seconds:=600")
             #expect(try await sluice("wait", id, "--for", "started", "--timeout", "200ms").code == 4)
@@ -155,7 +155,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("events tells also of queues that are made while it runs")
+        @Test("events also shows queues that are created while it runs")
         func newQueues() async throws {
             let events = try sluice.start(["events"])
             for queue in ["first", "second"] {

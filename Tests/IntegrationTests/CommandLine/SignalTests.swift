@@ -9,7 +9,7 @@ extension CommandLineTests {
         private let sluice = CommandLine()
 
         @Test(
-            "What else would end a process drains it as SIGTERM does",
+            "Other signals that would end a process drain the worker like SIGTERM",
             arguments: [SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]
         )
         func drains(_ number: Int32) async throws {
@@ -22,7 +22,7 @@ extension CommandLineTests {
             try await expectOneRun(running)
         }
 
-        @Test("A terminal that closes sends SIGHUP several times: the drain goes on, and SIGTERM still cuts it short")
+        @Test("Repeated SIGHUP of a closing terminal does not shorten the drain; SIGTERM still does")
         func hangups() async throws {
             let worker = try await sluice.worker("-c", "2", "--drain-timeout", "10m")
             let short = try await sluice.enqueue("sleep", "seconds:=2")
@@ -40,7 +40,7 @@ extension CommandLineTests {
             #expect(record["attempt"]?.intValue == 0, "\(record)")
         }
 
-        @Test("Under nohup SIGHUP is ignored, also by the processes of a supervisor", arguments: [1, 2])
+        @Test("Under nohup, a worker and the processes of a supervisor ignore SIGHUP", arguments: [1, 2])
         func nohup(processes: Int) async throws {
             let program = Program.directory.appendingPathComponent("sluice").path
             let arguments = ["worker", "-v"] + (processes == 1 ? [] : ["--processes", "\(processes)"])
@@ -68,7 +68,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "A supervisor passes on what its terminal sends: all of its processes drain",
+            "A supervisor passes signals of its terminal on: all of its processes drain",
             arguments: [SIGHUP, SIGQUIT]
         )
         func supervisor(_ number: Int32) async throws {
@@ -81,7 +81,7 @@ extension CommandLineTests {
             for id in ids { try await expectOneRun(id) }
         }
 
-        @Test("Its programs do not ignore what it listens to", arguments: ["HUP", "QUIT", "USR1", "USR2"])
+        @Test("Programs do not inherit ignored signals from their worker", arguments: ["HUP", "QUIT", "USR1", "USR2"])
         func programs(_ name: String) async throws {
             let worker = try await sluice.worker("--allow", "exec")
             let command = ["enqueue", "--attempts", "1", "--wait", "--", "sh", "-c", "kill -\(name) $$; echo survived"]
@@ -105,24 +105,24 @@ extension CommandLineTests {
         private let sluice = CommandLine()
 
         @Test(
-            "a verb that runs on ends at once",
+            "A long-running verb ends at once on a signal",
             arguments: [
-                // SIGTERM is the regular end of what runs until it is stopped.
+                // SIGTERM is the regular end of a verb that runs until it is stopped.
                 (["stat"], 0), (["events"], 0), (["worker", "-q", "other"], 0),
-                // These had something else to wait for.
+                // A verb that waits for something else is cut short.
                 (["stat", "-n", "1000"], 143), (["wait", "ID"], 143), (["wait", "ID", "--for", "started"], 143),
                 (["logs", "ID", "-f"], 143), (["monitor", "--until-idle"], 143), (["enqueue", "noop", "--wait"], 143),
                 (["bench", "--only", "idle"], 143),
             ] as [([String], Int32)]
         )
         func ends(words: [String], status: Int32) async throws {
-            // No worker serves its queue.
+            // No worker serves this queue, so the operation never ends.
             let id = try await sluice.enqueue("noop")
             let arguments = words.map { $0 == "ID" ? id : $0 }
             for (number, code) in [(SIGTERM, status), (SIGINT, words[0] == "worker" ? 0 : 130)] {
                 let first = try FirstProcess(arguments, environment: sluice.environment(for: arguments))
                 try await first.handles(number)
-                // Before the verb begins its work, a signal ends it as any other.
+                // Before a verb begins its work, a signal ends it with the status of that signal.
                 if status == 0 {
                     try await eventually("\(arguments) works") {
                         if words == ["events"] { _ = try await sluice.enqueue("noop") }
@@ -139,7 +139,8 @@ extension CommandLineTests {
     }
 }
 
-/// `sluice` as the first process of a process namespace: the kernel drops every signal that it does not handle.
+/// `sluice` as the first process of a process namespace. The kernel drops every signal that this process does not
+/// handle.
 private struct FirstProcess {
     let program: Program
 
@@ -159,13 +160,13 @@ private struct FirstProcess {
         }
     }
 
-    /// Waits until it does something with a signal.
+    /// Waits until the process handles or ignores the signal.
     func handles(_ number: Int32) async throws {
         try await eventually("a handler for signal \(number)") {
             guard let pid, let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8) else {
                 return false
             }
-            // A source of Dispatch needs the signal ignored.
+            // A Dispatch source requires that the signal is ignored.
             return status.split(separator: "\n").contains { line in
                 guard line.hasPrefix("SigCgt:") || line.hasPrefix("SigIgn:"),
                     let mask = UInt64(line.dropFirst(7).trimmingCharacters(in: .whitespaces), radix: 16)

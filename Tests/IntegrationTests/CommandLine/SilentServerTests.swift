@@ -11,9 +11,9 @@ extension CommandLineTests {
     struct SilentServerTests {
         private let sluice = CommandLine()
 
-        /// Runs a command against an address that leads to nothing, and checks what it says.
+        /// Runs a command against an address that does not answer, and checks its error.
         private func expect(_ parts: String..., at url: String, advice: String) async throws {
-            // So long that a busy machine gets to the stage that the message names.
+            // The timeout is long enough for a busy machine to reach the stage that the message names.
             let outcome = try await sluice("stats", "--connect-timeout", "20s", environment: ["SLUICE_REDIS_URL": url])
             #expect(outcome.code == 69, "\(outcome.errors)")
             #expect(outcome.output.isEmpty)
@@ -23,7 +23,7 @@ extension CommandLineTests {
             #expect(outcome.errors.split(separator: "\n").last == "  try:  \(advice)", "\(outcome.errors)")
         }
 
-        @Test("rediss:// to a port without TLS: the handshake is named, and redis-cli is to be given --tls")
+        @Test("rediss:// to a port without TLS: the error names the handshake and suggests redis-cli --tls")
         func plainPort() async throws {
             let server = try TestServer.start(.init(port: freePort()))
             let port = server.options.port
@@ -35,7 +35,7 @@ extension CommandLineTests {
             )
         }
 
-        @Test("a listener that never answers: the handshake is named with TLS, and the answer without")
+        @Test("A silent listener: the error names the handshake with TLS, and the answer without TLS")
         func silence() async throws {
             let server = try TestServer.start(.init(port: freePort()))
             let proxy = try await FaultProxy.start(to: server.tcpEndpoint)
@@ -55,7 +55,7 @@ extension CommandLineTests {
             )
         }
 
-        @Test("a sentinel that names a silent master: both are named, and the sentinel is to be asked")
+        @Test("A sentinel that names a silent master: the error names both and suggests to ask the sentinel")
         func silentMaster() async throws {
             let master = try TestServer.start(.init(port: freePort()))
             let place = "127.0.0.1:\(master.options.port)"

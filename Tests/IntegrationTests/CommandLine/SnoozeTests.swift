@@ -8,7 +8,7 @@ extension CommandLineTests {
     struct SnoozeTests {
         private let sluice = CommandLine()
 
-        @Test("A program that ends with exit code 75 is snoozed, as show, explain, events and JSON say; retry runs it")
+        @Test("Exit code 75 snoozes a program: show, explain, events and JSON say so, and retry runs it")
         func shown() async throws {
             let folder = try TemporaryDirectory()
             let worker = try await sluice.worker("--allow", "exec")

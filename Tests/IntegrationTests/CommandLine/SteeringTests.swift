@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension CommandLineTests {
-    @Suite("workers that an operator steers")
+    @Suite("workers under an operator's control")
     struct SteeringTests {
         private let sluice = CommandLine()
 
@@ -22,7 +22,7 @@ extension CommandLineTests {
             return worker
         }
 
-        @Test("quiet: what runs goes on, nothing more starts, and who set it when is shown; resume: it starts again")
+        @Test("quiet: running operations continue and nothing starts; show names who set it and when")
         func quiet() async throws {
             let worker = try await start("w1", "-c", "2")
             let running = try await sluice.enqueue("sleep", "seconds:=600")
@@ -34,7 +34,7 @@ extension CommandLineTests {
             #expect(course["by"]?.stringValue?.contains("@") == true)
             #expect(course.milliseconds("at") != nil)
             let waiting = try await sluice.enqueue("noop")
-            // A worker of the same name that starts now is not quiet: it runs what waits.
+            // A worker of the same name that starts now is not quiet and runs waiting operations.
             let other = try sluice.start(["worker", "--name", "w1"])
             try await sluice.reaches("finished", waiting)
             other.send(SIGTERM)
@@ -48,7 +48,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("slots: more run at the same time at once, and fewer as soon as enough have ended")
+        @Test("slots: more take effect at once, and fewer as soon as enough operations have ended")
         func slots() async throws {
             let worker = try await start("w1", "-c", "1")
             var ids: [String] = []
@@ -60,7 +60,7 @@ extension CommandLineTests {
             try await sluice.lines("workers", "slots", "1", "w1")
             try await eventually("it says so") { try await shown("w1")["slots"]?.intValue == 1 }
             #expect(try await sluice.count(.executing) == 3)
-            // By id: a query would also cover the fourth, which starts as these end.
+            // Cancel by id: a query would also cover the fourth operation, which starts when these end.
             try await sluice.lines("cancel", ids[0], ids[1], ids[2], "--wait=180s")
             try await sluice.reaches("executing", ids[3])
             #expect(try await sluice.count(.executing) == 1)
@@ -69,7 +69,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("stop: the worker drains and ends with 0, and one of the same name starts as usual")
+        @Test("stop: the worker drains and ends with 0, and a new one of the same name starts as usual")
         func stop() async throws {
             let worker = try await start("w1", "--drain-timeout", "60s")
             let running = try await sluice.enqueue("sleep", "seconds:=2")
@@ -84,7 +84,7 @@ extension CommandLineTests {
             #expect(await again.outcome().code == 0)
         }
 
-        @Test("stop of all processes of one host: none is started again, and their supervisor ends with 0")
+        @Test("stop of all processes on one host: no process restarts, and the supervisor ends with 0")
         func supervised() async throws {
             let supervisor = try sluice.start(["worker", "-v", "--processes", "2", "--name", "pair"])
             try await eventually("both are known") {
@@ -100,7 +100,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "The first line of a worker names it, also with its name before the id; of one that has ended its id says so"
+            "The first line of a worker has its name and id, and both find it; an ended worker is reported as ended"
         )
         func ended() async throws {
             let worker = try await start("w1")
@@ -117,7 +117,7 @@ extension CommandLineTests {
             }
         }
 
-        @Test("An unknown worker is refused with 3, no worker with 64, and read-only with 5")
+        @Test("An unknown worker is refused with 3, a missing one with 64, and a read-only stop with 5")
         func refusals() async throws {
             _ = try await sluice.enqueue("noop")
             #expect(try await sluice("workers", "quiet", "w9").code == 3)

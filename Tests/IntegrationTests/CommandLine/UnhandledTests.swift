@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension CommandLineTests {
-    @Suite("operations whose name no worker knows")
+    @Suite("unhandled operations")
     struct UnhandledTests {
         private let sluice = CommandLine()
         private let folder: TemporaryDirectory
@@ -25,7 +25,7 @@ extension CommandLineTests {
             return operations.map(\.id)
         }
 
-        /// A program that writes what it is given as a line of a file.
+        /// Writes a program that appends its input as a line to a file, and returns the path of the program.
         private func writer(_ file: String) throws -> String {
             try folder.file("job", "#!/bin/sh\nread -r line\necho \"$line\" >>'\(file)'\necho 0\n", mode: 0o755)
         }
@@ -37,7 +37,7 @@ extension CommandLineTests {
             }
         }
 
-        @Test("100 of a name wait without being started, and run in their order in a worker that knows the name")
+        @Test("100 unhandled operations wait, and run in order once a worker knows the name")
         func waits() async throws {
             let file = folder.path("ran")
             let ignorant = try await sluice.worker("-c", "4", "--lease", "60s", "--handler", "other=/bin/true")
@@ -78,7 +78,7 @@ extension CommandLineTests {
             }
         }
 
-        @Test("A live worker that knows the name gets what another one does not know")
+        @Test("A worker that knows a name gets operations that another live worker does not know")
         func both() async throws {
             let file = folder.path("ran")
             let knowing = try await sluice.worker("-c", "1", "--lease", "10m", "--handler", "job=\(try writer(file))")

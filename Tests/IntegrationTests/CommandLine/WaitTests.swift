@@ -21,7 +21,7 @@ extension CommandLineTests {
             try await sluice.lines("enqueue", "--batch", path)
         }
 
-        @Test("On a terminal it counts all of a selection, and ends with a summary; a pipe gets a line for each")
+        @Test("On a terminal wait counts the whole selection and ends with a summary; a pipe gets one line each")
         func terminal() async throws {
             try await enqueue(230, tag: "nightly")
             let sleeper = try await sluice.enqueue("sleep", "seconds:=600", "-t", "nightly")

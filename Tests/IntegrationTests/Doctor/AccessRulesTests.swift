@@ -13,7 +13,7 @@ extension CommandLineTests {
 
         init() throws { redis = try TestRedis.start(withUsers: false) }
 
-        /// Makes the users that `config acl` prints.
+        /// Creates the users that `config acl` prints.
         private func makeUsers() async throws {
             let outcome = try await Program.run("sluice", ["config", "acl", "-N", namespace])
             #expect(outcome.code == 0, "\(outcome.errors)")
@@ -42,7 +42,7 @@ extension CommandLineTests {
             return outcome.output
         }
 
-        @Test("Each role does its work under its rules, and Redis has nothing to complain of")
+        @Test("Each role does its work under its rules, and the ACL log of Redis stays empty")
         func roles() async throws {
             try await makeUsers()
             let worker = try start(.worker, ["worker", "-c", "4", "-v"])

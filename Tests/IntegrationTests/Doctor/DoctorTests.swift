@@ -5,7 +5,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-/// A kind of damage: how it is done, what `doctor` calls it, and of what it speaks then.
+/// A kind of damage: how to cause it, and the finding that `doctor` reports for it.
 private struct Damage: Sendable {
     let name: String
     let code: String
@@ -103,7 +103,7 @@ private struct Damage: Sendable {
     ]
 }
 
-/// Operations that use a feature.
+/// A load of operations that use one feature
 private enum FeatureLoad: String, CaseIterable, Sendable {
     case limitKeys, uniqueKeys, dependencies, groups, delays
 
@@ -124,13 +124,13 @@ private enum FeatureLoad: String, CaseIterable, Sendable {
 }
 
 extension Ward {
-    /// A schedule that has no next instant.
+    /// Stores a schedule without a next instant.
     fileprivate func plantSchedule(fault: String = "") throws {
         let definition = #"{"every":3600000,"anchor":0,"operation":{"name":"noop","args":{}}}"#
         try damage("HSET", "schedules", "nightly", "1 0 1 ann\n" + definition, "runs:nightly", "0 0 - 0 0\n" + fault)
     }
 
-    /// The set of the namespace's queues.
+    /// The key of the set of the namespace's queues
     fileprivate var registry: String {
         String(prefix.dropFirst().prefix { $0 != "/" }) + ":queues"
     }
@@ -186,7 +186,7 @@ extension CommandLineTests {
             Set(findings(report).filter { $0.severity == "error" }.map { "\($0.queue ?? "") \($0.code) \($0.subject)" })
         }
 
-        /// Fixes all that can be fixed: by `--fix`, and schedules by the commands that are proposed.
+        /// Fixes every fixable finding: schedules with the suggested commands, the rest with `--fix`.
         private func mend() async throws {
             let before = try await sluice.json("doctor", "--deep")
             let dry = try await sluice("doctor", "--deep", "--fix", "--dry-run", "-o", "json")
@@ -203,14 +203,14 @@ extension CommandLineTests {
             }
             let outcome = try await sluice("doctor", "--deep", "--fix", "-y", "-o", "json")
             let report = try JSONValue(parsing: outcome.output)
-            // Nothing says any more which operation this schedule enqueued.
+            // No data is left about the operation that this schedule enqueued.
             #expect(errors(report).isSubset(of: ["instant-gone noInstant nightly"]), "\(report)")
             #expect(report["fixed"]?.arrayValue?.isEmpty == false)
             let again = try await sluice.json("doctor", "--deep", "--fix", "-y")
             #expect(again["fixed"] == [], "\(again)")
         }
 
-        @Test("A removal below an operation with the policy hold is no error: the operation waits for a person")
+        @Test("A removed dependency with the policy hold is no error: its dependent waits for an operator")
         func removedBelowHold() async throws {
             let first = try await sluice.enqueue("noop")
             let here = try await sluice.enqueue("noop", "--after", "\(first):hold")
@@ -231,7 +231,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "A member of another queue that is enqueued again after its end is no error: its group asks, and hears of that end"
+            "A member of another queue that is enqueued again is no error: its group asks, and learns of the new end"
         )
         func memberEnqueuedAgain() async throws {
             let group = try await sluice.lines("group", "open", "nightly", "-q", "other")[0]
@@ -254,7 +254,7 @@ extension CommandLineTests {
             #expect(await second.outcome().code == 0)
         }
 
-        @Test("What runs again below a removed operation is no error, but is named: it waits for a person")
+        @Test("An operation retried below a removed one is no error, but doctor names it")
         func retriedBelowRemoved() async throws {
             let first = try await sluice.enqueue("noop")
             let second = try await sluice.enqueue("noop", "--after", first)
@@ -268,7 +268,7 @@ extension CommandLineTests {
             #expect(try await sluice.lines("explain", second).contains("  try:  sluice release \(second)"))
         }
 
-        @Test("Under load, with cancels and a dying worker, it never finds an error")
+        @Test("doctor finds no error under load, with cancels and a dying worker")
         func load() async throws {
             let folder = try TemporaryDirectory()
             let path = folder.path("noops.jsonl")
@@ -295,7 +295,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "Under the load of each feature it finds no error, and --fix changes nothing",
+            "doctor finds no error under the load of each feature, and --fix changes nothing",
             arguments: FeatureLoad.allCases
         )
         private func features(_ load: FeatureLoad) async throws {
@@ -329,7 +329,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "It names operations without a worker, lost workers, and a queue without workers; text from elsewhere is escaped"
+            "doctor names unhandled operations, lost workers and queues without workers; foreign text is escaped"
         )
         func service() async throws {
             let ward = try await Ward("mail", sluice.broker)
@@ -353,7 +353,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "It says what is wrong with the server's settings, and what this user may not do",
+            "doctor reports wrong server settings, and what its user may not do",
             .enabled(if: TestRedis.isSingle, "it is about one server's settings; ClusterTests have those of a node")
         )
         func server() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension CommandLineTests {
-    @Suite("What an operator sees at night")
+    @Suite("The view of an operator at night")
     struct NightTests {
         private let sluice = CommandLine()
 
@@ -19,7 +19,7 @@ extension CommandLineTests {
             try await sluice.json("doctor")["findings"]?.arrayValue?.first { $0["code"]?.stringValue == code }
         }
 
-        @Test("doctor says what is stuck, and why, in order of number; a resumed worker ends that")
+        @Test("doctor names stuck operations with reasons, most first; resuming the worker ends one of them")
         func stuck() async throws {
             let mail = try await sluice.worker("-q", "mail")
             let mailer = try await sluice.lines("workers", "ls", "-o", "id")[0]
@@ -57,7 +57,7 @@ extension CommandLineTests {
             }
         }
 
-        @Test("A worker whose clock is off is named")
+        @Test("doctor names a worker whose clock is off")
         func clock() async throws {
             let worker = WorkerID()
             let now = Int64(Date().timeIntervalSince1970 * 1000)
@@ -89,7 +89,7 @@ extension CommandLineTests {
             }
         }
 
-        @Test("explain reckons by the rate of a limit key")
+        @Test("explain estimates the start by the rate of a limit key")
         func keyRate() async throws {
             let worker = try await sluice.worker("-q", "mail")
             try await sluice.lines("queue", "limit", "mail", "key.rate=6/1m")
@@ -105,7 +105,7 @@ extension CommandLineTests {
         }
 
         #if DEBUG
-            @Test("Relative times are by Redis' clock, whatever this machine's says")
+            @Test("Relative times use the clock of Redis, whatever this machine's clock says")
             func clocks() async throws {
                 let id = try await sluice.enqueue("noop", "--in", "300s")
                 try await sluice.lines("schedule", "add", "nightly", "noop", "--every", "4m")
@@ -113,7 +113,7 @@ extension CommandLineTests {
                     let environment = ["SLUICE_CLOCK_AHEAD": ahead]
                     for command in [["show", id], ["list"], ["schedule", "ls"], ["schedule", "preview", "nightly"]] {
                         let shown = await (try sluice.start(command, environment: environment)).outcome()
-                        // Nothing here is an hour away, or nearly.
+                        // No time shown here is close to an hour away.
                         let isOff = shown.output.contains(/\b(1h|5\dm)/)
                         #expect(shown.code == 0 && !isOff, "\(command): \(shown.output)")
                     }

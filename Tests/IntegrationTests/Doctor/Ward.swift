@@ -3,7 +3,7 @@ import RedisBroker
 import RedisClient
 import TestSupport
 
-/// A queue with an operation in every place, all of it in order, and the means to damage it.
+/// A queue with an operation in every place, all consistent, and methods to damage it.
 struct Ward: Sendable {
     let queue: String
     let redis: TestRedis
@@ -14,7 +14,7 @@ struct Ward: Sendable {
     private(set) var executing = OperationID()
     private(set) var executingFence: Int64 = 0
     private(set) var finished = OperationID()
-    /// Ready; `blocked` waits for it.
+    /// A ready operation on which `blocked` depends
     private(set) var needed = OperationID()
     private(set) var blocked = OperationID()
 
@@ -100,7 +100,7 @@ struct Ward: Sendable {
 
     // MARK: Damage
 
-    /// One command on a key of this queue.
+    /// Runs one command on a key of this queue.
     @discardableResult
     func damage(_ name: String, _ key: String, _ arguments: any CustomStringConvertible...) throws -> RedisValue {
         var command = RedisCommand(name, prefix + key)
@@ -108,7 +108,7 @@ struct Ward: Sendable {
         return try redis.ask(command)[0].expectSuccess()
     }
 
-    /// The reference of a ready operation: the beginning of its record.
+    /// Returns the reference of a ready operation: the beginning of its record.
     func reference(_ id: OperationID) throws -> String {
         try damage("GETRANGE", "\(id)", 0, 63).expectString()
     }

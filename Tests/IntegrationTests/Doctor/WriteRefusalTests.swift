@@ -3,10 +3,10 @@ import RedisClient
 import TestSupport
 import Testing
 
-/// A way in which a server takes no writes, and what tools call it.
+/// A reason why a server refuses writes, and the finding that the tools report for it
 private struct Refusal: Sendable, CustomTestStringConvertible {
     let cause: String
-    /// Beginning of the reason.
+    /// The beginning of the reported reason
     let reason: String
     let commands: [[String]]
 
@@ -35,7 +35,7 @@ extension CommandLineTests {
     @Suite("A server that takes no writes")
     struct WriteRefusalTests {
         @Test(
-            "explain, doctor, stats and monitor say that it takes no writes, why, and what to do",
+            "explain, doctor, stats and monitor report refused writes with reason and fix",
             .enabled(if: TestRedis.isSingle, "it changes a server of its own"),
             arguments: Refusal.all
         )

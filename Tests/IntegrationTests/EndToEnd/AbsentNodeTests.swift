@@ -8,7 +8,7 @@ extension CommandLineTests {
     /// A cluster that works on while one of its three nodes is away.
     @Suite("a cluster without one of its nodes")
     struct AbsentNodeTests {
-        /// For what is not there: so long that a busy machine reaches the others meanwhile.
+        /// The limit for a node that is away: long enough for a busy machine to reach the others
         private static let limited = ["--connect-timeout", "20s"]
         private static let tables = [["stats"], ["queue", "ls"], ["workers", "ls"], ["list"], ["monitor", "--once"]]
         private let cluster: TestCluster
@@ -19,7 +19,7 @@ extension CommandLineTests {
             sluice = CommandLine(cluster.endpointOfAll)
         }
 
-        /// A queue on another node than this one, or on this one.
+        /// Returns a queue that is on this node if `wanted` is true, otherwise on another node.
         private func queue(_ prefix: String, isOn node: TestServer, _ wanted: Bool) throws -> String {
             let number = try (0..<200).first { number in
                 try (cluster.node(for: "{\(sluice.namespace)/\(prefix)\(number)}:meta") === node) == wanted
@@ -27,7 +27,7 @@ extension CommandLineTests {
             return "\(prefix)\(try #require(number))"
         }
 
-        /// A node that does not have the list of queues.
+        /// Returns a node that does not have the list of queues.
         private func victim() throws -> TestServer {
             let registry = try cluster.node(for: "\(sluice.namespace):queues")
             return try #require(cluster.nodes.first { $0 !== registry })
@@ -38,7 +38,7 @@ extension CommandLineTests {
             return "127.0.0.1:\(node.options.port)"
         }
 
-        @Test("what is on the others is found, waited for and listed; what is missing is named, in JSON as well")
+        @Test("Operations on other nodes are found, waited for and listed; missing queues are named, also in JSON")
         func reading() async throws {
             defer { cluster.stop() }
             let victim = try victim()
@@ -71,7 +71,7 @@ extension CommandLineTests {
                 #expect(node["queues"]?.arrayValue == [.string(dead)])
                 #expect(node["error"]?.stringValue?.contains("refused") == true)
             }
-            // It may be where there is no answer: not found would be a guess.
+            // The operation may be on the missing node, so "not found" would be a guess.
             let show = await (try sluice.start(["show", lost] + Self.limited)).outcome()
             #expect(show.code == 69)
             #expect(show.errors.contains(place), "\(show.errors)")
@@ -86,7 +86,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("without the node that has the list of queues, the error says so; QUEUE/ID needs no list")
+        @Test("Without the node of the queue list, the error says so; QUEUE/ID needs no list")
         func registry() async throws {
             defer { cluster.stop() }
             let registry = try cluster.node(for: "\(sluice.namespace):queues")
@@ -101,7 +101,7 @@ extension CommandLineTests {
             #expect(try await sluice.json("show", "\(queue)/\(id)")["state"]?.stringValue == "ready")
         }
 
-        @Test("if no queue is left, that is an error and no empty table")
+        @Test("If no queue is left, commands fail instead of printing an empty table")
         func nothingLeft() async throws {
             defer { cluster.stop() }
             let victim = try victim()
@@ -115,8 +115,9 @@ extension CommandLineTests {
             }
         }
 
-        /// A slow machine answers late, which is an outage of its own: what counts is one line for each begin and each end.
-        @Test("a worker logs each begin and each end of an outage once, however often it tries, and goes on working")
+        /// A slow machine answers late, which also counts as an outage. So the test checks only that begins and ends
+        /// alternate.
+        @Test("A worker logs each begin and end of an outage once, however often it tries, and works on")
         func log() async throws {
             defer { cluster.stop() }
             let victim = try victim()
@@ -149,14 +150,14 @@ extension CommandLineTests {
     }
 }
 
-/// What a worker has logged of outages so far, as JSON lines.
+/// The outages that a worker has logged so far, read from JSON lines
 private struct WorkerLog {
     enum Turn { case begin, end }
 
     private let entries: [(message: String, metadata: JSONValue)]
 
     init(_ lines: String) {
-        // The last line may not be whole yet.
+        // The last line may be incomplete.
         entries = lines.split(separator: "\n").compactMap { line in
             guard let entry = try? JSONValue(parsing: String(line)) else { return nil }
             return (entry["message"]?.stringValue ?? "", entry["metadata"] ?? .null)
@@ -178,12 +179,12 @@ private struct WorkerLog {
         }
     }
 
-    /// How often the worker could not connect to a node.
+    /// The number of times that the worker could not connect to a node
     func tries(_ place: String) -> Int {
         entries.count { $0.message == "no connection to Redis" && Self.isNode(place, $0.metadata) }
     }
 
-    /// The log has the node's URL.
+    /// Returns whether the metadata has the URL of the node.
     private static func isNode(_ place: String, _ metadata: JSONValue) -> Bool {
         metadata["redis"]?.stringValue?.contains(place) == true
     }

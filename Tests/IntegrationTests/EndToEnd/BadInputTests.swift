@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is typed wrong: what happened, where, what to do; the right exit code; nothing half-done.
+/// Wrong input: a clear error, the right exit code, and no partial change.
 @Suite("Bad input", .fewAtOnce, .timeLimit(.minutes(60)))
 struct BadInputTests {
-    /// A command line, its exit code, and what the error says.
+    /// A command line, its exit code, and words of its error
     struct Case: CustomTestStringConvertible, Sendable {
         var arguments: [String]
         var code: Int32
@@ -52,7 +52,7 @@ struct BadInputTests {
         Case("list", "--redis", "http://example.org", saying: "\"http\"", "redis://"),
     ]
 
-    @Test("An empty batch enqueues nothing, and has not failed", arguments: ["--batch", "--lines"])
+    @Test("An empty batch enqueues nothing and succeeds", arguments: ["--batch", "--lines"])
     func emptyBatch(option: String) async throws {
         let installation = try Installation()
         let outcome = try await installation.sluice("enqueue", option, "-")
@@ -60,10 +60,10 @@ struct BadInputTests {
         #expect(outcome.errors.contains("nothing to enqueue"))
     }
 
-    @Test("The error says what and how to do it, the exit code fits, and nothing is enqueued", arguments: cases)
+    @Test("The error names problem and fix, the exit code fits, and nothing is enqueued", arguments: cases)
     func refused(_ example: Case) async throws {
         let installation = try Installation()
-        // Something to cancel, so that `cancel --all` has something to ask about.
+        // `cancel --all` asks only if an operation waits.
         let waiting = try await installation.enqueue("noop", "--in", "1h")
         let outcome = try await Program.run("sluice", example.arguments, environment: installation.environment)
         #expect(outcome.code == example.code, "\(outcome.errors)")
@@ -112,7 +112,7 @@ struct BadInputTests {
         #expect(try await installation.succeed("list", "-o", "id").isEmpty)
     }
 
-    @Test("A payload above the limit is refused with its size and the limit, below it the bytes come back")
+    @Test("A payload above the limit is refused with size and limit; below it the bytes come back unchanged")
     func oversize() async throws {
         let installation = try Installation()
         let limit = 1 << 20

@@ -3,10 +3,10 @@ import RedisClient
 import TestSupport
 import Testing
 
-/// What Redis and the network do to workers and commands. Every test has a server of its own.
+/// Faults of Redis and of the network under workers and commands. Every test starts a separate server.
 @Suite("Broken Redis", .fewAtOnce, .timeLimit(.minutes(60)))
 struct BrokenRedisTests {
-    @Test("While every subscription is killed again and again, a cancel still arrives within a heartbeat and a second")
+    @Test("While all subscriptions are killed repeatedly, a cancel arrives within a heartbeat and one second")
     func noSubscriptions() async throws {
         let redis = try TestRedis.start()
         defer { redis.stop() }
@@ -40,7 +40,7 @@ struct BrokenRedisTests {
         withExtendedLifetime(worker) {}
     }
 
-    @Test("With all scripts flushed again and again no error reaches an operation or a command, and all finish")
+    @Test("While scripts are flushed repeatedly, no error reaches an operation or command, and all finish")
     func noScripts() async throws {
         let redis = try TestRedis.start()
         defer { redis.stop() }
@@ -64,19 +64,19 @@ struct BrokenRedisTests {
     }
 
     @Test(
-        "Redis is killed and started again while workers work: no error reaches an operation, each runs once and finishes",
+        "Redis crashes and restarts under working workers: no error reaches an operation, and each runs once",
         .enabled(if: TestRedis.isSingle, "its server crashes and comes back; ClusterTests kill a node")
     )
     func restart() async throws {
         let server = try TestServer.start(.durable)
         let installation = try Installation(.server(server))
-        // So long that no beat comes too late: nothing lapses, and each has one delivery.
+        // The lease is so long that no heartbeat comes too late: no lease lapses, and each operation has one delivery.
         let workers = try (0..<2).map { _ in try installation.worker(slots: 4, lease: 60) }
         var ids = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 0.2), count: 80)
         for round in 1...2 {
             try await eventually("work goes on") { try installation.ledger.ends().count > round * 15 }
             server.crash()
-            // Long enough that running operations end meanwhile, and their ends cannot be sent.
+            // Running operations end during the outage, so their ends cannot be sent.
             try await eventually("nothing runs any more") {
                 try installation.ledger.ends().count == installation.ledger.starts().count
             }
@@ -93,7 +93,7 @@ struct BrokenRedisTests {
     }
 
     @Test(
-        "An outage longer than a lease loses no worker: running operations continue and end once, as their first delivery",
+        "An outage longer than a lease loses no worker: running operations continue and end once, as first delivery",
         .enabled(if: TestRedis.isSingle, "its server crashes and comes back; ClusterTests kill a node")
     )
     func longOutage() async throws {
@@ -105,7 +105,7 @@ struct BrokenRedisTests {
         let short = try await installation.enqueue(batch: installation.ledger.batchLine(seconds: 12), count: 2)
         try await eventually("four run") { try installation.ledger.starts().count == 4 }
         server.crash()
-        // The last beats were before this.
+        // The last heartbeats were before this moment.
         let crashed = ContinuousClock.now
         try await eventually("the leases have lapsed") { ContinuousClock.now - crashed > .seconds(lease + 2) }
         try server.restart()
@@ -116,14 +116,15 @@ struct BrokenRedisTests {
     }
 
     @Test(
-        "While replies of claims are lost, every operation starts within two beats and nothing waits for a lease",
+        "While answers to claims are lost, operations start within two heartbeats, and none waits for a lease",
         .enabled(if: TestRedis.isSingle, "its server is behind a proxy, and nodes name each other past it")
     )
     func lostClaims() async throws {
         let server = try TestServer.start()
         let proxy = try await FaultProxy.start(to: server.endpoint)
         defer { proxy.stop() }
-        // So long that no beat comes too late. Of what waited for a lease that lapses, the total `recovered` would tell.
+        // The lease is so long that no heartbeat comes too late. If an operation waited for a lapsed lease, the total
+        // `recovered` would count it.
         let lease = 30
         let installation = try Installation(.server(server), workerURL: "\(proxy.endpoint)")
         let worker = try installation.worker(slots: 4, lease: lease)
@@ -150,7 +151,7 @@ struct BrokenRedisTests {
     }
 
     @Test(
-        "A Redis that accepts and never answers is given up within the connect time-out too",
+        "A Redis that accepts and never answers fails within the connect timeout",
         .enabled(if: TestRedis.isSingle, "its server is behind a proxy, and nodes name each other past it")
     )
     func silent() async throws {
@@ -166,7 +167,7 @@ struct BrokenRedisTests {
     }
 
     @Test(
-        "Workers wait for Redis, also one that starts before it, and go on by themselves; a burst does not wait",
+        "Workers wait for Redis, even one that starts before it, and continue; a burst does not wait",
         .enabled(if: TestRedis.isSingle, "its server crashes and comes back; ClusterTests kill a node")
     )
     func waiting() async throws {
@@ -192,7 +193,7 @@ struct BrokenRedisTests {
         }
     }
 
-    /// The ledger knows one start and one end of each.
+    /// Expects one start and one end of each operation in the ledger.
     private func expectEachRanOnce(_ ids: [String], _ installation: Installation) throws {
         for event in ["start", "end"] {
             let runs = Dictionary(grouping: try installation.ledger.lines().filter { $0.event == event }, by: \.id)
@@ -201,7 +202,7 @@ struct BrokenRedisTests {
         }
     }
 
-    /// The records contain no trace of the fault.
+    /// Expects that the records contain no trace of the fault.
     private func expectUntroubled(_ ids: [String], _ installation: Installation) async throws {
         for shown in try await installation.show(ids) {
             #expect(shown.errors.isEmpty)
@@ -213,11 +214,11 @@ struct BrokenRedisTests {
 }
 
 extension Installation {
-    /// The SHA1 by which a script is called.
+    /// Returns the SHA1 by which a script is called.
     func digest(of script: String) async throws -> String {
         let printed = try await sluice("redis", "script", script)
         try #require(printed.code == 0, "\(printed.errors)")
-        // The command ends its output with a newline that is not the script's.
+        // The command ends its output with a newline that is not part of the script.
         let source = String(printed.output.dropLast())
         return try redis.ask(RedisCommand("SCRIPT", "LOAD", source))[0].expectString()
     }

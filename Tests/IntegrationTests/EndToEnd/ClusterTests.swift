@@ -6,14 +6,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Workers and clients on a Redis Cluster whose slots move and whose masters die. The other tests run on a quiet one as well, with
-/// `SLUICE_TEST_TOPOLOGY=cluster`.
+/// Workers and clients on a Redis Cluster whose slots move and whose masters die. With `SLUICE_TEST_TOPOLOGY=cluster`,
+/// the other tests run on a quiet cluster as well.
 @Suite("A cluster", .fewAtOnce, .timeLimit(.minutes(60)))
 struct ClusterTests {
-    /// Names of queues, so many that every master has some.
+    /// Enough queues that every master has some
     private static let queues = (0..<6).map { "q\($0)" }
 
-    /// Operations that were enqueued, and told to be.
+    /// The operations whose enqueue succeeded
     private final class Enqueued: Sendable {
         private let state = Mutex<[OperationID]>([])
         var ids: [OperationID] { state.withLock { $0 } }
@@ -41,7 +41,7 @@ struct ClusterTests {
         }
     }
 
-    /// All of them ran, each once, and nothing is wrong with what is left of them.
+    /// Expects that all operations have finished and that doctor finds no error.
     private static func expectAllFinished(_ enqueued: Enqueued, _ installation: Installation) async throws {
         let ids = enqueued.ids.map(\.description)
         for start in stride(from: 0, to: ids.count, by: 500) {
@@ -52,7 +52,7 @@ struct ClusterTests {
         #expect(try await installation.counts().values.allSatisfy { $0 >= 0 })
     }
 
-    @Test("Slots move to and fro while producers and workers go on: all run once, in no queue is anything lost")
+    @Test("While slots move, producers and workers continue: every operation runs once, and no queue loses one")
     func movingSlots() async throws {
         let cluster = try TestCluster.start()
         defer { cluster.stop() }
@@ -73,7 +73,7 @@ struct ClusterTests {
                 for (from, to) in [(home, away), (away, home)] {
                     let before = enqueued.count
                     try cluster.beginMove(slot: slot, from: from, to: to)
-                    // One key at a time, so that calls meet every state in between.
+                    // Keys move one at a time, so calls meet every intermediate state.
                     while try cluster.moveKeys(slot: slot, from: from, to: to, count: 1) > 0 {}
                     try cluster.endMove(slot: slot, from: from, to: to)
                     try await eventually("the producers go on") { enqueued.count >= before + 20 }
@@ -83,7 +83,7 @@ struct ClusterTests {
         }
         try await Self.expectAllFinished(enqueued, installation)
         let totals = try await installation.totals()
-        // What a worker holds and may not start for want of a beat's answer goes back.
+        // A worker gives operations back that it may not start without the answer to a heartbeat.
         #expect((totals["started"] ?? 0) - (totals["returned"] ?? 0) == totals["finished"], "\(totals)")
         await client.close()
         worker.send(SIGTERM)
@@ -91,7 +91,7 @@ struct ClusterTests {
     }
 
     @Test(
-        "A master dies and its replica takes over: nothing that it had confirmed is lost, work goes on without a restart"
+        "A master dies and its replica takes over: no confirmed operation is lost, and work continues"
     )
     func masterDies() async throws {
         let cluster = try TestCluster.start(replicated: true)
@@ -108,7 +108,7 @@ struct ClusterTests {
             victim.crash()
             tasks.cancelAll()
         }
-        // The dead one's successor has no replica, so nothing of its queues is confirmed any more, but all is taken.
+        // The new master has no replica, so it confirms no operation any more, but it accepts all of them.
         let later = Enqueued()
         for queue in Self.queues {
             try await eventually("\(queue) takes operations again") {
@@ -125,10 +125,10 @@ struct ClusterTests {
     }
 
     @Test(
-        "While one master is away the others' queues work on, with their leases; a client's buffer keeps what is for the dead one"
+        "While one master is away, other queues work on with their leases; the client's buffer keeps the rest"
     )
     func oneAway() async throws {
-        // Otherwise all nodes refuse everything as soon as some slots have no node.
+        // Without this setting all nodes refuse every call as soon as some slots have no node.
         let cluster = try TestCluster.start([
             "cluster-require-full-coverage no", "appendonly yes", "appendfsync always",
         ])
@@ -160,7 +160,7 @@ struct ClusterTests {
         )
         victim.crash()
         let kept = try await client.enqueue(name: "noop", .queue(dead[0]))
-        // What runs takes longer than two leases.
+        // The running operation takes longer than two leases.
         for queue in alive.prefix(3) {
             try await installation.succeed("enqueue", "noop", "-q", queue, "--wait", "--quiet")
         }
@@ -170,7 +170,7 @@ struct ClusterTests {
         #expect(!worker.errors.contains("lease"), "\(worker.errors)")
         try victim.restart()
         try await eventually("what was kept is stored, and run") {
-            // It is not found as long as it is in the client only.
+            // The operation is not found while only the client has it.
             try await installation.sluice("wait", "\(dead[0])/\(kept.id)", "--timeout", "10s").code == 0
         }
         await client.close()
@@ -178,7 +178,7 @@ struct ClusterTests {
         #expect(await worker.outcome().code == 0)
     }
 
-    @Test("An idle worker is woken by any of its queues, wherever they are, and tells what is wrong with any node")
+    @Test("Any queue wakes an idle worker, whatever its node, and doctor reports each node's problems")
     func wakeUps() async throws {
         let cluster = try TestCluster.start()
         defer { cluster.stop() }
@@ -189,7 +189,8 @@ struct ClusterTests {
             let id = try await installation.enqueue("noop", "-q", queue)
             try await installation.awaitState("finished", of: "\(queue)/\(id)")
             let shown = try await installation.show("\(queue)/\(id)")
-            // By the clock of Redis: without the starts of the commands. A lost wake-up would cost half a minute.
+            // Measured by the clock of Redis, so the start of the commands does not count. A lost wake-up would cost
+            // half a minute.
             let time = try milliseconds(shown.startedAt) - milliseconds(shown.enqueuedAt)
             expectPrompt("the start of an operation of \(queue)", took: .milliseconds(time), promised: .seconds(1))
         }
@@ -207,7 +208,7 @@ struct ClusterTests {
         #expect(await worker.outcome().code == 0)
     }
 
-    @Test("A node that is taken for the only server is refused, with the URL to use")
+    @Test("A cluster node used as a single server is refused, with the URL to use")
     func plainURL() async throws {
         let cluster = try TestCluster.start()
         defer { cluster.stop() }
@@ -215,7 +216,7 @@ struct ClusterTests {
         let worker = try await installation.sluice("worker")
         #expect(worker.code == 78)
         #expect(worker.errors.contains("redis+cluster://"), "\(worker.errors)")
-        // Some of these are another node's.
+        // Some of these queues belong to another node.
         let enqueued = try await withThrowingTaskGroup(of: Program.Outcome.self) { group in
             for queue in Self.queues { group.addTask { try await installation.sluice("enqueue", "noop", "-q", queue) } }
             return try await group.reduce(into: []) { $0.append($1) }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Operations that depend on each other", .fewAtOnce, .timeLimit(.minutes(60)))
 struct DependencyGraphTests {
     @Test(
-        "1 → 200 → 1 on three workers, of which one gets SIGKILL and one SIGSTOP: the last runs behind all others",
+        "1 → 200 → 1 on three workers, one killed and one stopped: the last operation runs after all others",
         arguments: ["default", "other"]
     )
     func fan(_ queue: String) async throws {
@@ -49,7 +49,7 @@ struct DependencyGraphTests {
     }
 
     @Test(
-        "A random graph of 1,000 in one queue or in three ends as in a local queue, while a worker is killed",
+        "A random graph of 1,000 in one or three queues ends as in a local queue, while a worker is killed",
         arguments: [(seed: UInt64(7), queues: 1), (seed: 11, queues: 3)]
     )
     func random(_ seed: UInt64, queues: Int) async throws {
@@ -81,7 +81,7 @@ struct DependencyGraphTests {
     }
 }
 
-/// Operations that depend on earlier ones of the list, with all policies; some fail.
+/// Operations that depend on earlier ones of the list, with all policies. Some operations fail.
 private struct RandomGraph {
     struct Node {
         var fails: Bool
@@ -100,7 +100,7 @@ private struct RandomGraph {
             var node = Node(fails: Int.random(in: 0..<20, using: &chance) == 0)
             let edges = index == 0 ? 0 : Int.random(in: 0...3, using: &chance)
             for other in Set((0..<edges).map { _ in Int.random(in: max(0, index - 100)..<index, using: &chance) }) {
-                // Mostly such that something is left to run.
+                // Mostly policies that leave operations to run
                 let policies: [DependencyFailurePolicy] = [.run, .run, .run, .run, .cancel, .cancel, .cancel, .hold]
                 node.dependencies.append((other, policies.randomElement(using: &chance) ?? .run))
             }
@@ -108,7 +108,7 @@ private struct RandomGraph {
         }
     }
 
-    /// As of `enqueue --batch`.
+    /// The lines for `enqueue --batch`
     var lines: [String] {
         nodes.enumerated().map { index, node in
             let after = node.dependencies.map { JSONValue.string("\(ids[$0.index]):\($0.policy.rawValue)") }
@@ -121,7 +121,7 @@ private struct RandomGraph {
         }
     }
 
-    /// - Returns: the state of each when nothing goes on any more.
+    /// Runs the graph in a local queue. Returns the state of each operation once none can continue.
     func runLocally() async throws -> [OperationState] {
         let queue = LocalOperationQueue()
         queue.isSuspended = true

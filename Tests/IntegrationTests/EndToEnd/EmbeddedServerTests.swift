@@ -18,7 +18,7 @@ struct EmbeddedServerTests {
     }
 
     @Test(
-        "Five commands at once start one server, one of them says so, and `redis stop` leaves no socket and no process"
+        "Five commands at once start one server, one says so, and `redis stop` leaves no socket and no process"
     )
     func oneServer() async throws {
         let installation = try Installation()
@@ -57,7 +57,7 @@ struct EmbeddedServerTests {
         #expect(stopped.code == 3)
     }
 
-    @Test("What was enqueued is there again after a stop and a start")
+    @Test("Enqueued operations are still there after a stop and a start")
     func durable() async throws {
         let installation = try Installation()
         let environment = settings(installation)

@@ -13,7 +13,7 @@ import Testing
     .timeLimit(.minutes(60))
 )
 struct FailoverTests {
-    /// Operations that a replica had before the next one was enqueued.
+    /// The operations that a replica has confirmed
     private final class Confirmed: Sendable {
         private let state = Mutex<[OperationID]>([])
         var ids: [OperationID] { state.withLock { $0 } }
@@ -21,7 +21,7 @@ struct FailoverTests {
         func add(_ id: OperationID) { state.withLock { $0.append(id) } }
     }
 
-    /// Enqueues again and again until its task is cancelled.
+    /// Enqueues operations until its task is cancelled.
     private static func produce(_ client: SluiceClient, _ confirmed: Confirmed) async {
         while !Task.isCancelled {
             let reference = try? await client.enqueue(name: "noop", .durability(.replicas(1)))
@@ -30,7 +30,7 @@ struct FailoverTests {
     }
 
     @Test(
-        "loses nothing that a replica had confirmed; worker and client go on without a restart, and doctor is content"
+        "A failover loses no confirmed operation; worker and client continue without a restart"
     )
     func goesOn() async throws {
         let group = try await TestSentinels.start()

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a newcomer does by hand first.
+/// The first steps that a newcomer takes by hand
 @Suite("First steps", .fewAtOnce, .timeLimit(.minutes(60)))
 struct FirstStepsTests {
     private let program = ["--", "sh", "-c", "echo hi; exit 3"]
 
     @Test(
-        "A program that exits with 3 is dead after its only attempt: exit 1, its log has `hi`, the record its exit code"
+        "A program that exits with 3 is dead after one attempt: exit 1, the log has `hi`, the record the exit code"
     )
     func exitCode() async throws {
         let installation = try Installation()
@@ -35,7 +35,7 @@ struct FirstStepsTests {
         #expect(await worker.outcome().code == 0)
     }
 
-    @Test("With three attempts it is retrying twice, then dead with three errors")
+    @Test("With three attempts a program retries twice, then is dead with three errors")
     func retries() async throws {
         let installation = try Installation()
         let worker = try installation.worker()
@@ -43,7 +43,7 @@ struct FirstStepsTests {
         try await installation.awaitState("dead", of: id)
         let shown = try await installation.show(id)
         #expect(shown.errors.map(\.attempt) == [1, 2, 3])
-        // The pauses between them are too short to be looked at from outside; what went through them was counted.
+        // The pauses are too short to observe, so the test checks the totals.
         let totals = try await installation.totals()
         #expect(totals["started"] == 3 && totals["retried"] == 2)
         #expect(shown.errors.allSatisfy { $0.details?["exitCode"] == 3 && $0.delivery == 1 })
@@ -53,7 +53,7 @@ struct FirstStepsTests {
     }
 
     @Test(
-        "A program sees its operation's id, attempt, delivery, fence, queue and headers, and nothing of the worker's secrets"
+        "A program sees id, attempt, delivery, fence, queue and headers of its operation, and no worker secrets"
     )
     func environment() async throws {
         let installation = try Installation()
@@ -77,7 +77,7 @@ struct FirstStepsTests {
         #expect(await worker.outcome().code == 0)
     }
 
-    @Test("Without --allow exec no program runs; a worker that may run it takes it over")
+    @Test("Without --allow exec no program runs: the operation stays ready and unhandled")
     func notAllowed() async throws {
         let installation = try Installation()
         let careful = try installation.start("worker")

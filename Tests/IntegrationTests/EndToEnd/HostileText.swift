@@ -1,6 +1,6 @@
 import Testing
 
-/// What would do something to a terminal: escape sequences, a title, a clipboard write, a forged line, text that runs backwards.
+/// Text that changes a terminal: escape sequences, a title, a clipboard write, a forged line, reversed text.
 enum HostileText {
     static let samples = [
         "\u{1b}[2J\u{1b}[31mred", "\u{1b}]0;title\u{07}", "\u{1b}]52;c;aGk=\u{1b}\\", "\u{9b}31m",
@@ -9,7 +9,8 @@ enum HostileText {
     static let all = samples.joined(separator: " ")
 }
 
-/// Nothing in the text may reach a terminal's interpreter: no control characters but line ends, nothing that reorders text.
+/// Expects that a text has no control characters except line ends (and tabs, if allowed), and nothing that reorders
+/// text.
 func expectSafe(_ text: String, tabs: Bool = false, _ location: SourceLocation = #_sourceLocation) {
     let bad = text.unicodeScalars.filter { scalar in
         switch scalar.value {

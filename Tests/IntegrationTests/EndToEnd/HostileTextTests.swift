@@ -5,7 +5,7 @@ import Testing
 @Suite("Hostile text", .fewAtOnce, .timeLimit(.minutes(60)))
 struct HostileTextTests {
     @Test(
-        "Escape sequences in arguments, tags, errors, logs and reasons are shown as text by every command and by the worker"
+        "Every command and the worker show escape sequences in arguments, errors, logs and reasons as text"
     )
     func shown() async throws {
         let installation = try Installation()
@@ -44,7 +44,7 @@ struct HostileTextTests {
         expectSafe(end.output)
     }
 
-    @Test("A worker's log as JSON has one object a line, whatever operations write")
+    @Test("A worker's JSON log has one object per line, whatever operations write")
     func workerLog() async throws {
         let installation = try Installation()
         let worker = try installation.worker(more: "--log-format", "json")

@@ -3,7 +3,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-/// What one user has: a Redis, a namespace, a state folder, and the programs as they were built.
+/// The setup of one user: a Redis, a namespace, a state folder, and the built programs
 final class Installation: Sendable {
     let redis: TestRedis
     let namespace: String
@@ -14,9 +14,9 @@ final class Installation: Sendable {
 
     /// - Parameters:
     ///   - redis: the Redis to use. Tests never stop or reconfigure the shared one.
-    ///   - url: How the programs reach it, if not directly.
-    ///   - workerURL: How `worker(…)` reaches it, if not like the others.
-    ///   - namespace: One of its own unless said.
+    ///   - url: the URL of the programs; nil means that of `redis`.
+    ///   - workerURL: the URL of `worker(…)`; nil means `url`.
+    ///   - namespace: a unique one by default.
     init(
         _ redis: TestRedis = .shared,
         url: String? = nil,
@@ -31,7 +31,7 @@ final class Installation: Sendable {
         ledger = Ledger(path: folder.path("ledger"))
     }
 
-    /// The settings of all of its programs. Nothing of the real user's is read or written.
+    /// The settings of all its programs. The programs read and write no file of the real user.
     var environment: [String: String] {
         [
             "SLUICE_REDIS_URL": url, "SLUICE_NAMESPACE": namespace, "SLUICE_STATE_DIR": folder.path("state"),
@@ -64,7 +64,7 @@ final class Installation: Sendable {
         try Program("sluice", arguments, environment: environment)
     }
 
-    /// Starts a worker whose lease is short, so that tests of lost workers are too.
+    /// Starts a worker with a short lease, which keeps tests of lost workers short.
     func worker(slots: Int = 4, lease: Int = Installation.lease, more: String...) throws -> Program {
         let arguments = ["worker", "-c", "\(slots)", "--lease", "\(lease)s", "--allow", "exec"] + more
         return try Program(
@@ -74,9 +74,9 @@ final class Installation: Sendable {
         )
     }
 
-    /// Seconds.
+    /// The lease of a worker in seconds
     static let lease = 3
-    /// Within this time others have begun to run what a lost worker held: lease, one beat, one second.
+    /// The time within which other workers run the operations of a lost worker: lease, one heartbeat, one second
     static let recovery = Duration.seconds(lease + lease / 3 + 1)
 
     /// Enqueues an operation.
@@ -106,7 +106,7 @@ final class Installation: Sendable {
         return try JSONDecoder().decode(Shown.self, from: Data(outcome.output.utf8))
     }
 
-    /// In the order of the ids.
+    /// Returns the operations in the order of the ids.
     func show(_ ids: [String]) async throws -> [Shown] {
         let outcome = try await run(["show", "-o", "jsonl"] + ids, input: nil)
         try #require(outcome.code == 0, "\(outcome.errors)")
@@ -114,10 +114,10 @@ final class Installation: Sendable {
             .map { try JSONDecoder().decode(Shown.self, from: Data($0.utf8)) }
     }
 
-    /// Operations by state.
+    /// The number of operations by state
     func counts() async throws -> [String: Int] { try await stats().counts }
 
-    /// How often something happened since the queues exist.
+    /// The totals since the queues exist
     func totals() async throws -> [String: Int] { try await stats().totals }
 
     func awaitWorkers(_ count: Int) async throws {
@@ -132,7 +132,7 @@ final class Installation: Sendable {
         try await eventually("\(id) is \(state)", within: limit) { try await show(id).state == state }
     }
 
-    /// Its worker does not know its name, so it waits for another worker.
+    /// Waits until an operation is unhandled: no worker knows its name.
     func awaitUnhandled(_ id: String) async throws {
         try await eventually("\(id) is unhandled") { try await show(id).unhandled }
     }
@@ -179,7 +179,7 @@ struct Shown: Decodable {
 
     var id: String
     var state: String
-    /// It waits for a worker that knows its name.
+    /// True if the operation waits for a worker that knows its name
     var unhandled: Bool
     var attempt: Int
     var delivery: Int
@@ -196,6 +196,6 @@ struct Shown: Decodable {
 }
 
 extension Duration {
-    /// For what a test prints.
+    /// The duration in seconds, for the output of tests
     var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
 }

@@ -18,7 +18,8 @@ struct KilledInsideTests {
         return text.split(separator: "\n").map(String.init)
     }
 
-    /// It stays open, for later bodies too: Linux lets a pipe have a writer that does not wait for readers.
+    /// Opens the gate for this body and all later ones. On Linux, opening a pipe for reading and writing does not wait
+    /// for readers.
     private func openGate() throws { try #require(open(folder.path("gate"), O_RDWR) >= 0) }
 
     private func worker() throws -> Program {
@@ -34,7 +35,7 @@ struct KilledInsideTests {
         #expect(await worker.outcome().code == 128 + SIGKILL)
     }
 
-    @Test("A worker that is killed after an effect leaves its result: the next delivery does not have the effect again")
+    @Test("A killed worker leaves the result of an effect, and the next delivery does not repeat the effect")
     func once() async throws {
         let first = try worker()
         let id = try await sluice.enqueue("order.ship", "folder=\(folder.path(""))")
@@ -50,7 +51,7 @@ struct KilledInsideTests {
         #expect(await second.outcome().code == 0)
     }
 
-    @Test("A worker that is killed in the middle of iterate: the next delivery goes on behind the last stored element")
+    @Test("After a kill in the middle of iterate, the next delivery continues behind the last stored element")
     func iterate() async throws {
         let first = try worker()
         let id = try await sluice.enqueue("letters.send", "folder=\(folder.path(""))", "count:=8", "gate:=5")
@@ -68,13 +69,13 @@ struct KilledInsideTests {
         #expect(await second.outcome().code == 0)
     }
 
-    @Test("A worker that stops gets the slot of iterate at the next element; no attempt and no delivery is used")
+    @Test("A stopping worker interrupts iterate at the next element; no attempt and no delivery is used")
     func drain() async throws {
         let first = try worker()
         let id = try await sluice.enqueue("letters.send", "folder=\(folder.path(""))", "count:=8", "gate:=5")
         try await eventually("it waits at the sixth") { journal.last == "letter 5" }
         first.send(SIGTERM)
-        // Not the line "draining, up to …", which comes first: behind this one, no body goes on to its next element.
+        // The line "draining, up to …" comes earlier. After this one, no body continues with its next element.
         try await eventually("the worker drains") { first.errors.contains("draining running=") }
         try openGate()
         #expect(await first.outcome().code == 0)

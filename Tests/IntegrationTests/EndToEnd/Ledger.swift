@@ -1,7 +1,8 @@
 import Foundation
 import TestSupport
 
-/// What operations really did, outside of everything that is tested: each appends a line when it starts and when it ends.
+/// A record of the real runs, independent of the tested code. Each program appends a line when it starts and when it
+/// ends.
 struct Ledger: Sendable {
     struct Unreadable: Error { var line: String }
 
@@ -18,22 +19,22 @@ struct Ledger: Sendable {
 
     let path: String
 
-    /// The program of an `exec` operation that writes to the ledger and works for a while.
+    /// Returns the program of an `exec` operation that writes to the ledger and works for a while.
     func program(seconds: Double) -> [String] { ["sh", "-c", Self.script, path, "\(seconds)"] }
 
-    /// The same, but it works until `open(gate)`.
+    /// Returns a program that works until `open(gate)`.
     func program(gate: String) -> [String] { ["sh", "-c", Self.gatedScript, path, path + "." + gate] }
 
-    /// Lets the programs end that wait for this gate, and all later ones.
+    /// Lets the programs at this gate end, and all later ones.
     func open(_ gate: String) throws { try Data().write(to: URL(fileURLWithPath: path + "." + gate)) }
 
-    /// The same as a line of a batch.
+    /// Returns the program as a line of a batch.
     func batchLine(seconds: Double) -> String {
         let argv = program(seconds: seconds).map { "\"\($0.replacingOccurrences(of: "\"", with: "\\\""))\"" }
         return #"{"name":"exec","args":{"argv":[\#(argv.joined(separator: ","))]}}"#
     }
 
-    /// A line is written at once by O_APPEND, so lines of several programs do not mix.
+    /// O_APPEND writes a line at once, so lines of several programs do not mix.
     private static let say =
         "say() { echo $SLUICE_OPERATION_ID $SLUICE_ATTEMPT $SLUICE_DELIVERY $SLUICE_FENCE $1 $$ $(date +%s%3N) >> $0; }; "
     private static let script = say + "say start; sleep $1; say end"
@@ -67,13 +68,13 @@ struct Ledger: Sendable {
     }
 }
 
-/// Whether a process exists and is no zombie.
+/// Returns whether a process exists and is no zombie.
 func isAlive(_ pid: Int32) -> Bool {
     guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }
     return stat.split(separator: ")").last?.split(separator: " ").first != "Z"
 }
 
-/// Live processes whose command line contains a text.
+/// Returns the live processes whose command line contains a text.
 func processes(running text: String) -> [Int32] {
     let numbers = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []).compactMap { Int32($0) }
     return numbers.filter { pid in
@@ -83,19 +84,19 @@ func processes(running text: String) -> [Int32] {
     }
 }
 
-/// The fields of /proc/PID/stat behind the name, from the state on.
+/// Returns the fields of /proc/PID/stat after the name, from the state on.
 private func fields(of pid: Int32) throws -> [Substring] {
     let stat = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
     return stat.split(separator: ")").last?.split(separator: " ") ?? []
 }
 
-/// The processes that a process has started and not collected.
+/// Returns the processes that a process has started and not collected.
 func children(of pid: Int32) throws -> [Int32] {
     let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }
     return numbers.filter { ((try? fields(of: $0))?.dropFirst().first).flatMap { Int32($0) } == pid }
 }
 
-/// What the collected children of a process used of a processor, in hundredths of a second.
+/// Returns the processor time of the collected children of a process, in hundredths of a second.
 func childTicks(of pid: Int32) throws -> Int {
     try fields(of: pid).dropFirst(13).prefix(2).reduce(0) { $0 + (Int($1) ?? 0) }
 }

@@ -5,11 +5,11 @@ import Testing
 @Suite("Lost workers", .fewAtOnce, .timeLimit(.minutes(60)))
 struct LostWorkerTests {
     @Test(
-        "After `kill -9` others run what the worker held, as delivery 2 of the same attempt, and nothing of it is left"
+        "After `kill -9` others run what the worker held, as delivery 2 of the same attempt, and no child is left"
     )
     func killed() async throws {
         let installation = try Installation()
-        // So long that no beat of the first one comes too late while it lives.
+        // The lease is so long that no heartbeat of the first worker comes too late while it lives.
         let lease = 12
         let first = try installation.worker(slots: 5, lease: lease)
         var ids: [String] = []
@@ -34,7 +34,7 @@ struct LostWorkerTests {
         try await installation.awaitStates("finished", of: ids)
         let again = try installation.ledger.starts().filter { $0.delivery == 2 }
         let latest = Double(again.map(\.at).max() ?? 0) / 1000 - killedAt
-        // A lease, a beat, a second.
+        // A lease, one heartbeat, one second
         let promised = Duration.seconds(lease + lease / 3 + 1)
         expectPrompt("kill -9: everything runs again", took: .seconds(latest), promised: promised)
         for id in ids {
@@ -58,11 +58,11 @@ struct LostWorkerTests {
         #expect(await second.outcome().code == 0)
     }
 
-    @Test("What kills every worker that runs it is dead after the third, and says why; the others finish")
+    @Test("An operation that kills every worker is dead after the third, with the reason; others finish")
     func poison() async throws {
         let installation = try Installation()
         let good = try await installation.enqueue("noop", "--in", "1s")
-        // Kills the process that stands above its guard: the worker.
+        // Kills the process above the guard, which is the worker.
         let kill = "read -r _ _ _ guard _ < /proc/$$/stat; read -r _ _ _ worker _ < /proc/$guard/stat; kill -9 $worker"
         let poison = try await installation.enqueue("--", "sh", "-c", kill)
         let observer = try installation.start(
@@ -88,7 +88,7 @@ struct LostWorkerTests {
     }
 
     @Test(
-        "A worker that was stopped for longer than its lease is refused when it goes on: its log says so, nothing is stored twice"
+        "A worker stopped for longer than its lease is refused when it continues, and nothing is stored twice"
     )
     func stopped() async throws {
         let installation = try Installation()
@@ -101,21 +101,21 @@ struct LostWorkerTests {
             return try installation.ledger.starts().count == 2 && states.allSatisfy { $0 == "executing" }
         }
         first.send(SIGSTOP)
-        // Nothing of the second one lapses.
+        // The lease of the second worker does not lapse.
         let second = try installation.worker(slots: 3, lease: 60)
         try await eventually("the others run what it held") {
             let shown = try await installation.show(asleep)
             return try installation.ledger.starts().count { $0.delivery == 2 } == 2
                 && shown.state == "executing" && shown.delivery == 2
         }
-        // The short one's program ends meanwhile; its worker does not see that yet.
+        // Both programs of the short operation end now. The stopped worker does not see that yet.
         try installation.ledger.open("short")
         try await eventually("both programs of the short one ended") {
             try installation.ledger.ends(of: short).count == 2
         }
         first.send(SIGCONT)
         try await eventually("its log says so") { first.errors.contains("no longer owns the operation") }
-        // Of the long one the first program is ended when its worker learns that it has lost it.
+        // The first program of the long operation is ended when its worker learns of the loss.
         let lost = try installation.ledger.starts(of: long)[0].pid
         try await eventually("the first program of the long one is gone") { !isAlive(lost) }
         try installation.ledger.open("long")
@@ -130,7 +130,7 @@ struct LostWorkerTests {
         #expect(try installation.ledger.starts(of: long).map(\.delivery) == [1, 2])
         #expect(try await installation.counts()["finished"] == 2)
         #expect(try await installation.totals()["finished"] == 2)
-        // It is a worker like any other again.
+        // The first worker works as usual again.
         second.send(SIGTERM)
         #expect(await second.outcome().code == 0)
         let next = try await installation.enqueue("noop")

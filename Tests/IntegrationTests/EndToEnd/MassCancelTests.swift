@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Cancelling everything", .fewAtOnce, .timeLimit(.minutes(60)))
 struct MassCancelTests {
-    @Test("`cancel --all` ends what four workers run in all of their 100 slots")
+    @Test("`cancel --all` ends all operations in the 100 slots of four workers")
     func running() async throws {
         let installation = try Installation()
         let workers = try (0..<4).map { _ in try installation.worker(slots: 25, lease: 60) }
@@ -26,7 +26,7 @@ struct MassCancelTests {
     }
 
     @Test(
-        "Of a million waiting operations that were cancelled with their queue none starts; those enqueued later do",
+        "A million waiting operations that are cancelled with their queue never start; later ones do",
         .enabled(if: TestRedis.isSingle, "one queue is on one node, and the test writes to it past the client")
     )
     func waiting() async throws {
@@ -54,7 +54,8 @@ struct MassCancelTests {
         withExtendedLifetime(worker) {}
     }
 
-    /// Straight through the script, as any producer may: a debug build's command line would need a minute and a half.
+    /// Enqueues directly through the script, as any producer may. The command line of a debug build would need 90
+    /// seconds.
     private func enqueue(_ line: String, count: Int, _ installation: Installation) async throws {
         let digest = try await installation.digest(of: "enqueue")
         let namespace = installation.namespace
@@ -71,7 +72,7 @@ struct MassCancelTests {
             var command = RedisCommand("EVALSHA", digest, 1, "{\(namespace)/default}:meta", "", 0, 0, front, 500)
             let digits = Array(String(call + 0x1000, radix: 16, uppercase: true).utf8)
             for index in bodies.indices {
-                // Another id: four digits of its random part.
+                // A new id each time: four digits of the random part change.
                 for (place, digit) in digits.enumerated() { bodies[index][12 + place] = digit }
                 command.append(bodies[index])
             }

@@ -10,7 +10,7 @@ import Testing
     .timeLimit(.minutes(60))
 )
 struct PythonProducerTests {
-    @Test("What the Python producer enqueues is listed, run by a worker, and its arguments arrive byte for byte")
+    @Test("Operations of the Python producer are listed and run, and their arguments arrive byte for byte")
     func produced() async throws {
         let installation = try Installation()
         let script = try await installation.succeed("redis", "script", "enqueue")
@@ -40,7 +40,7 @@ struct PythonProducerTests {
         #expect(try await installation.succeed("logs", kept[0]).contains(text))
     }
 
-    @Test("To a Redis without users it needs no credentials; a namespace of another protocol it refuses")
+    @Test("The Python producer needs no credentials without users, and refuses a namespace of another protocol")
     func withoutCredentials() async throws {
         let redis = try TestRedis.start(withUsers: false)
         defer { redis.stop() }

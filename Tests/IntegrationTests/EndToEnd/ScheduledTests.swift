@@ -8,7 +8,8 @@ import Testing
 struct ScheduledTests {
     private static let seconds = 30
 
-    /// The instants whose operations have finished: an id begins with it. A list can miss what moves while it is read; these do not move.
+    /// Returns the instants whose operations have finished; each id begins with its instant. A list can miss operations
+    /// that move during the read, but finished ones do not move.
     private func instants(_ installation: Installation) async throws -> [Int64] {
         let ids = try await installation.succeed("list", "tag:tick state:finished", "--limit", "1000", "-o", "id")
         return ids.split(whereSeparator: \.isNewline).compactMap { id in
@@ -17,7 +18,7 @@ struct ScheduledTests {
     }
 
     @Test(
-        "Five workers, a schedule each second, one worker after the other gets SIGKILL: each instant is enqueued once"
+        "Five workers under repeated SIGKILL and a schedule each second: each instant is enqueued once"
     )
     func kills() async throws {
         let installation = try Installation()
@@ -31,16 +32,16 @@ struct ScheduledTests {
             }
             // One worker stays alive.
             let victim = Int.random(in: 1..<5, using: &generator)
-            // The first one, which is likely to watch, is replaced by another one as well.
+            // The first worker, the likely timer owner, is swapped with another one.
             workers.swapAt(0, Int.random(in: 1..<5, using: &generator))
             workers[victim].send(SIGKILL)
             workers[victim] = try installation.worker(slots: 1)
         }
         try await installation.succeed("schedule", "pause", "tick")
-        // What a killed worker ran is delivered again, behind later ones.
+        // Operations of a killed worker are delivered again, after later ones.
         try await eventually("each instant is there once") {
             let found = try await instants(installation)
-            // If none of them looks for a minute, the latest instant is enqueued, and those before it are left out.
+            // If no worker checks for a minute, the latest instant is enqueued and the earlier ones are left out.
             let gaps = zip(found, found.dropFirst()).map { $1 - $0 }
             return !gaps.isEmpty && gaps.allSatisfy { $0 == 1000 || $0 >= 60_000 && $0 % 1000 == 0 }
         }
@@ -49,13 +50,13 @@ struct ScheduledTests {
         for worker in workers { #expect(await worker.outcome().code == 0) }
     }
 
-    /// A field of `schedule show`.
+    /// Returns a field of `schedule show`.
     private func field(_ name: String, of id: String, _ installation: Installation) async throws -> String? {
         let text = try await installation.succeed("schedule", "show", id, "-o", "json")
         return try JSONValue(parsing: text)[name]?.stringValue
     }
 
-    @Test("With keys, a schedule that is not signed for its place stops and says why; a signed one runs")
+    @Test("With keys, an unsigned schedule stops with the reason, and a signed one runs")
     func keys() async throws {
         let installation = try Installation()
         let keys = installation.folder.path("keys")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A serial queue", .fewAtOnce, .timeLimit(.minutes(60)))
 struct SerialQueueTests {
-    @Test("never has two operations with valid fences, on four workers of which some get SIGKILL and SIGSTOP")
+    @Test("A serial queue never has two operations with valid fences, although workers get SIGKILL and SIGSTOP")
     func serial() async throws {
         let installation = try Installation()
         let ledger = installation.ledger
@@ -19,14 +19,14 @@ struct SerialQueueTests {
         try await eventually("the first runs") { try ledger.starts(of: gated).count == 1 }
         let ids = try await installation.enqueue(batch: ledger.batchLine(seconds: 0.02), count: 30)
 
-        // The worker that runs it is killed.
+        // Kill the worker that runs the first operation.
         let first = try #require(workers.first { runs(ledger.latest(gated), $0) })
         first.send(SIGKILL)
         workers.removeAll { $0 === first }
         try await eventually("another one runs it") { try ledger.starts(of: gated).count == 2 }
         #expect(try ledger.starts().count == 2, "nothing else has started beside it")
 
-        // The next one is stopped for longer than its lease. Its program goes on.
+        // Stop the next worker for longer than its lease. The program continues.
         let second = try #require(workers.first { runs(ledger.latest(gated), $0) })
         second.send(SIGSTOP)
         try await eventually("others go on") { try ledger.starts().count > 2 }
@@ -35,7 +35,8 @@ struct SerialQueueTests {
         second.send(SIGCONT)
         try await eventually("its log says so") { second.errors.contains("no longer owns the operation") }
 
-        // What counts is the run under the last fence of each. In the order of their fences, each begins when the one before has ended.
+        // Only the run under the last fence of each operation counts. In the order of fences, each run begins after the
+        // previous one has ended.
         let fences = Dictionary(
             uniqueKeysWithValues: zip(ids + [gated], try await installation.show(ids + [gated])).map { ($0, $1.fence) }
         )
@@ -50,7 +51,7 @@ struct SerialQueueTests {
         for worker in workers { #expect(await worker.outcome().code == 0) }
     }
 
-    @Test("A limit is raised and lowered while the workers run")
+    @Test("A limit can be raised and lowered while workers run")
     func live() async throws {
         let installation = try Installation()
         let ledger = installation.ledger
@@ -78,7 +79,7 @@ struct SerialQueueTests {
         for worker in workers { #expect(await worker.outcome().code == 0) }
     }
 
-    /// Whether a program was started by this worker: by it, or by the guard that stands between them.
+    /// Returns whether this worker started a program, directly or through a guard.
     private func runs(_ line: Ledger.Line?, _ worker: Program) -> Bool {
         guard let line else { return false }
         let own = (try? children(of: worker.identifier)) ?? []
@@ -87,6 +88,6 @@ struct SerialQueueTests {
 }
 
 extension Ledger {
-    /// The last start of an operation.
+    /// Returns the last start of an operation.
     fileprivate func latest(_ id: String) -> Line? { try? starts(of: id).last }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite("Stopping a worker", .fewAtOnce, .timeLimit(.minutes(60)))
 struct StopTests {
     @Test(
-        "SIGTERM lets what runs end within the drain time-out and gives the rest back, attempt and delivery unchanged"
+        "SIGTERM lets operations end within the drain timeout and gives the rest back unchanged"
     )
     func drain() async throws {
         let installation = try Installation()
@@ -14,7 +14,7 @@ struct StopTests {
         let long = try await installation.enqueue(["--"] + installation.ledger.program(gate: "long"))
         try await eventually("both run") { try installation.ledger.starts().count == 2 }
         first.send(SIGTERM)
-        // Not the line "draining, up to …", which comes first: behind this one nothing is claimed any more.
+        // The line "draining, up to …" comes earlier. After this one, nothing is claimed.
         try await eventually("it drains") { first.errors.contains("draining running=") }
         try installation.ledger.open("short")
         let waiting = try await installation.enqueue(["--"] + installation.ledger.program(seconds: 0))
@@ -41,7 +41,7 @@ struct StopTests {
     }
 
     @Test(
-        "What was claimed and has not started goes back too: a worker stopped in the middle of short ones leaves none behind"
+        "Claimed operations that have not started go back: a worker stopped amid short ones leaves none behind"
     )
     func claimed() async throws {
         let installation = try Installation()
@@ -62,7 +62,7 @@ struct StopTests {
     }
 
     @Test(
-        "A second SIGTERM ends it within two seconds, whatever runs; everything is given back",
+        "A second SIGTERM ends the worker within two seconds and gives everything back",
         arguments: [true, false]
     )
     func twice(_ isDeaf: Bool) async throws {

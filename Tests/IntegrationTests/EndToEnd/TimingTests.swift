@@ -5,13 +5,14 @@ import Testing
 @Suite("When operations start", .fewAtOnce, .timeLimit(.minutes(60)))
 struct TimingTests {
     @Test(
-        "A delayed operation starts at its time on an idle worker, never sooner, and one scheduled for earlier starts first"
+        "A delayed operation starts on time on an idle worker, never sooner, and an earlier time starts first"
     )
     func delayed() async throws {
         let installation = try Installation()
         let worker = try installation.worker()
         try await installation.awaitWorkers(1)
-        // In one call: each command of its own may take longer than these times differ. The first one is not due before the end of the test.
+        // All in one call, because separate commands may take longer than the times differ. The first operation is not
+        // due before the end of the test.
         let lines = ["30m", "2s", "2500ms", "3s"].map { #"{"name":"sleep","args":{"seconds":0},"in":"\#($0)"}"# }
         let input = lines.joined(separator: "\n")
         let printed = try await installation.succeed("enqueue", "--batch", "-", "-o", "id", "--quiet", input: input)
@@ -32,14 +33,14 @@ struct TimingTests {
         withExtendedLifetime(worker) {}
     }
 
-    @Test("What was enqueued into a paused queue waits, and starts at once when it is resumed")
+    @Test("Operations in a paused queue wait, and start at once after the resume")
     func resumed() async throws {
         let installation = try Installation()
         let worker = try installation.worker()
         try await installation.awaitWorkers(1)
         try await installation.succeed("queue", "pause", "default")
         let waiting = try await installation.enqueue(["--"] + installation.ledger.program(seconds: 0))
-        // Another queue shows that time has passed in which a worker would have started it.
+        // A marker in another queue shows that a worker had time to start the operation.
         let other = try installation.start("worker", "-q", "other")
         let marker = try await installation.enqueue("noop", "-q", "other", "--in", "1s")
         try await installation.awaitState("finished", of: marker)
@@ -53,7 +54,7 @@ struct TimingTests {
         withExtendedLifetime((worker, other)) {}
     }
 
-    @Test("Urgent operations start before others that wait longer")
+    @Test("Urgent operations start before others that have waited longer")
     func priorities() async throws {
         let installation = try Installation()
         var ids: [String] = []

@@ -6,7 +6,7 @@ import Testing
 @Suite("Unique keys", .fewAtOnce, .timeLimit(.minutes(60)))
 struct UniqueKeyTests {
     @Test(
-        "of two producers that race are never in flight twice, on three workers of which two are killed; none is left"
+        "Racing producers never have two operations of a key in flight while workers are killed; no key is left"
     )
     func race() async throws {
         let installation = try Installation()
@@ -28,7 +28,7 @@ struct UniqueKeyTests {
         #expect(answers.allSatisfy { $0.count == 100 })
         #expect(answers[2].allSatisfy { $0.isNew }, "enqueue always adds")
 
-        // The key of each operation is that of the lines that it answers.
+        // Each operation has the key of the lines that it answers.
         var keys: [String: Int] = [:]
         for answers in answers {
             for (number, answer) in answers.enumerated() {
@@ -56,7 +56,7 @@ struct UniqueKeyTests {
         for worker in workers { #expect(await worker.outcome().code == 0) }
     }
 
-    @Test("with replace in a loop: at most one runs at any time, and the last one finishes")
+    @Test("With replace in a loop, at most one operation runs at any time, and the last one finishes")
     func replace() async throws {
         let installation = try Installation()
         let ledger = installation.ledger
@@ -68,7 +68,7 @@ struct UniqueKeyTests {
             let program = ledger.program(gate: "end")
             last = try await installation.enqueue(["--unique", "sync", "--if-exists", "replace", "--"] + program)
             ids[last] = 0
-            // Now and then one begins.
+            // Sometimes wait until the operation begins.
             if number % 8 == 0 {
                 let id = last
                 try await eventually("it runs") { try ledger.starts(of: id).count == 1 }
@@ -79,7 +79,7 @@ struct UniqueKeyTests {
         let shown = try await installation.show(Array(ids.keys))
         #expect(shown.filter { $0.state == "cancelled" }.count == 39)
         #expect(try ledger.starts().count >= 6)
-        // A cancelled program writes no end. Of what has one, none overlaps.
+        // A cancelled program writes no end. Runs with an end must not overlap.
         try Self.expectOneAtATime(try ledger.lines(), ids, shown)
         for worker in workers { worker.send(SIGTERM) }
         for worker in workers { #expect(await worker.outcome().code == 0) }
@@ -95,7 +95,7 @@ struct UniqueKeyTests {
         }
     }
 
-    /// The runs under the last fence of each operation count: those of the same key do not overlap.
+    /// Expects that runs of one key do not overlap. Only the run under the last fence of each operation counts.
     private static func expectOneAtATime(
         _ lines: [Ledger.Line],
         _ keys: [String: Int],

@@ -21,7 +21,8 @@ struct UnreadableTests {
         )
     }
 
-    /// Ten good ones, and in their middle one whose body is not JSON and one with a header of an unknown version.
+    /// Enqueues ten good operations. In their middle are one whose body is not JSON and one with an unknown header
+    /// version.
     private func enqueue(tracked: Bool) async throws -> (good: [OperationID], bad: [OperationID]) {
         let noop = OperationEnvelope(name: "noop").encoded()
         let first = (0..<5).map { _ in NewOperation(tracked: tracked, envelope: noop) }
@@ -36,7 +37,7 @@ struct UnreadableTests {
         return ((first + last).map(\.id), [body.id, header.id])
     }
 
-    @Test("ends dead, and all others of the same reply run", arguments: [true, false])
+    @Test("An unreadable element ends dead, and all others of the reply run", arguments: [true, false])
     func runsOthers(tracked: Bool) async throws {
         let (good, bad) = try await enqueue(tracked: tracked)
         var registry = OperationRegistry()
@@ -63,7 +64,7 @@ struct UnreadableTests {
         broker.close()
     }
 
-    @Test("is handed on by a claim and by a reconciliation, with what is wrong with it")
+    @Test("Claim and reconcile return an unreadable element with its fault")
     func handedOn() async throws {
         _ = try await enqueue(tracked: false)
         let worker = WorkerID()

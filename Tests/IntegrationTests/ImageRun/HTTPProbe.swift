@@ -1,6 +1,6 @@
 import Foundation
 
-/// A bare HTTP client on a socket: it sees exactly what the server sends, also half an answer.
+/// A minimal HTTP client on a socket that sees exactly what the server sends, even half an answer.
 struct HTTPProbe {
     struct Answer: Hashable {
         let status: Int
@@ -16,7 +16,7 @@ struct HTTPProbe {
 
     /// Connects and sends a request that asks for the connection to be closed afterwards.
     init(port: Int, _ path: String, method: String = "GET") throws {
-        // Not to be inherited by programs that other tests start, or closing it would end nothing.
+        // Programs of other tests must not inherit the socket, or closing it would not end the connection.
         socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -33,7 +33,7 @@ struct HTTPProbe {
     }
 
     /// Waits for the first bytes.
-    /// - Returns: How many came.
+    /// - Returns: the number of received bytes.
     func readSome() -> Int {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         return recv(socket, &buffer, buffer.count, 0)

@@ -42,7 +42,7 @@ struct ImageRunCheckTests {
 
     private static let log = [entry("/a.png", inFlight: 1), entry("/b.png", inFlight: 4)]
 
-    @Test("A run as it should be has no differences and a full table")
+    @Test("A correct run has no differences and a full table")
     func right() throws {
         let audit = try Audit(
             source: Self.source,
@@ -65,7 +65,7 @@ struct ImageRunCheckTests {
         #expect(audit.table(inFlightLimit: 4) == table)
     }
 
-    @Test("Everything that can differ is found and named")
+    @Test("Every kind of difference is found and named")
     func differences() throws {
         func audit(
             target: [String: Audit.File] = ["a.png": Self.file, "b.png": Self.file],
@@ -102,7 +102,7 @@ struct ImageRunCheckTests {
         #expect(try audit(records: elsewhere) == ["4 finished, but its URL names no file that was served"])
     }
 
-    @Test("A result that lies about a right file is found")
+    @Test("A wrong result about a correct file is found")
     func lyingResult() throws {
         let json = """
             {"id":"9","name":"download","state":"finished","attempt":1,"arguments":{"url":"http://h/a.png"},

@@ -4,7 +4,7 @@ import Testing
 
 @testable import image_run
 
-/// The server as a process, with three small files.
+/// The server as a process, with two small files on its site and one outside
 private struct RunningServer {
     let directory: TemporaryDirectory
     let program: Program
@@ -42,7 +42,7 @@ private struct RunningServer {
         }
     }
 
-    /// Ends the server and gives its log.
+    /// Ends the server and returns its log.
     func stop() async throws -> [Traffic.Entry] {
         program.send(SIGTERM)
         let outcome = await program.outcome()
@@ -53,7 +53,7 @@ private struct RunningServer {
 
 @Suite("image-run serve", .timeLimit(.minutes(60)))
 struct ImageRunServeTests {
-    @Test("Files come whole by GET and without body by HEAD; everything else is refused")
+    @Test("GET returns a whole file and HEAD no body; everything else is refused")
     func files() async throws {
         let server = try await RunningServer()
         for (name, data) in RunningServer.files {
@@ -105,7 +105,7 @@ struct ImageRunServeTests {
         return (try work(), ContinuousClock.now - start)
     }
 
-    @Test("A plan gives paths their behaviour")
+    @Test("A plan defines the behaviour of paths")
     func plan() async throws {
         let plan = #"{"/a.png":{"failures":[500]},"/b.png":{"always":"cut"}}"#
         let server = try await RunningServer(plan: plan)
@@ -136,7 +136,7 @@ struct ImageRunServeTests {
         #expect(log.last?.inFlight == 1)
     }
 
-    @Test("When the server is stopped, what it was sending is in the log as cut")
+    @Test("When the server is stopped, an unfinished answer is in the log as cut")
     func stopped() async throws {
         let server = try await RunningServer()
         let slow = try HTTPProbe(port: server.port, "/slow-600/b.png")
@@ -147,7 +147,7 @@ struct ImageRunServeTests {
         slow.disconnect()
     }
 
-    @Test("Without a directory, or with a plan that is none, it does not start")
+    @Test("Without a directory, or with an invalid plan, the server does not start")
     func refusesToStart() async throws {
         let directory = try TemporaryDirectory()
         let files = ["--log", directory.path("log"), "--ready", directory.path("ready")]

@@ -1,5 +1,5 @@
-/// Reads PNG files with stored deflate blocks, checking every length and checksum by rules written down here once
-/// more, so that a mistake in the writer is not repeated by its test.
+/// Reads PNG files with stored deflate blocks, and checks every length and checksum. The rules are written here a
+/// second time, so a mistake in the writer is not repeated.
 struct PNGReader {
     struct Flaw: Error, Hashable {
         let what: String

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// A namespace with a worker in it.
+/// A namespace, with methods to start commands, workers and the monitor.
 struct MonitorSite {
     let redis: TestRedis
     let environment: [String: String]
@@ -21,7 +21,7 @@ struct MonitorSite {
         return try Program("sluice", arguments, environment: environment)
     }
 
-    /// - Parameter role: An operator's keys cancel, too.
+    /// - Parameter role: the role of the user; only an operator can cancel.
     func monitor(
         _ arguments: String...,
         width: Int = 80,
@@ -42,7 +42,7 @@ struct MonitorSite {
 extension MonitorSite {
     /// Starts the monitor from a shell in tmux.
     ///
-    /// - Parameter role: An operator's keys cancel, too.
+    /// - Parameter role: the role of the user; only an operator can cancel.
     func tmux(
         _ arguments: String...,
         width: Int = 80,

@@ -6,7 +6,7 @@ import Testing
 struct MonitorTests {
     private typealias Site = MonitorSite
 
-    @Test("It shows what runs, opens it, cancels it, and leaves the terminal as it was")
+    @Test("The monitor shows running operations, opens and cancels one, and restores the terminal")
     func work() async throws {
         let site = Site()
         let worker = try site.worker()
@@ -36,7 +36,7 @@ struct MonitorTests {
         #expect(monitor.isModeRestored)
     }
 
-    @Test("The operations' screen lists what waits, and cancels it")
+    @Test("The operations screen lists waiting operations and cancels one")
     func operations() async throws {
         let site = Site()
         #expect(try await site.run("enqueue", "sleep", "seconds:=600", "-q", "night").code == 0)
@@ -56,7 +56,7 @@ struct MonitorTests {
         #expect(try await monitor.end() == 0)
     }
 
-    @Test("On a dumb terminal it prints one snapshot and ends")
+    @Test("On a dumb terminal the monitor prints one snapshot and ends")
     func dumb() async throws {
         let monitor = try Site().monitor(terminal: "dumb")
         #expect(try await monitor.end() == 0)
@@ -65,7 +65,7 @@ struct MonitorTests {
         #expect(monitor.text.contains("no queues yet"))
     }
 
-    @Test("A signal and Ctrl-C put the terminal back too", arguments: [SIGTERM, SIGINT, 0])
+    @Test("A signal or Ctrl-C restores the terminal", arguments: [SIGTERM, SIGINT, 0])
     func signals(signal: Int32) async throws {
         let monitor = try Site().monitor()
         try await monitor.shows("no queues yet")
@@ -75,7 +75,7 @@ struct MonitorTests {
         #expect(monitor.isModeRestored)
     }
 
-    @Test("A crash puts the terminal back before it takes its course")
+    @Test("A crash restores the terminal before the process ends")
     func crash() async throws {
         let monitor = try Site().monitor()
         try await monitor.shows("no queues yet")
@@ -85,7 +85,7 @@ struct MonitorTests {
         #expect(monitor.isModeRestored)
     }
 
-    @Test("Another size of the window is drawn, down to one line, and back")
+    @Test("The monitor redraws after a resize, down to one line and back")
     func resize() async throws {
         let site = Site()
         #expect(try await site.run("enqueue", "noop", "-q", "waiting").code == 0)
@@ -100,7 +100,7 @@ struct MonitorTests {
     }
 
     @Test(
-        "While Redis is silent keys are answered and the header says how old the data is; then it goes on by itself",
+        "While Redis is silent, keys work and the header shows the age of the data; later the monitor continues",
         .enabled(if: TestRedis.isSingle, "it is about a server that is stopped")
     )
     func silence() async throws {
@@ -126,7 +126,7 @@ struct MonitorTests {
     }
 
     @Test(
-        "While Redis is silent a change waits: Esc withdraws it, the time-out drops it, and neither is sent later",
+        "While Redis is silent a change waits: Esc withdraws it, the timeout drops it, and neither is sent later",
         .enabled(if: TestRedis.isSingle, "it is about a server that is stopped")
     )
     func withdrawal() async throws {
@@ -137,7 +137,7 @@ struct MonitorTests {
         let monitor = try site.monitor("-i", "250ms", width: 120, as: .operator)
         try await monitor.shows("kept")
         try await monitor.shows("P pause queue")
-        // Both keys at once, because the change waits for some seconds only.
+        // Both keys at once, because the change waits only for some seconds.
         for (keys, end) in [("y\u{1B}", "withdrawn: pause queue kept"), ("y", "dropped: pause queue kept")] {
             server.signal(SIGSTOP)
             defer { server.signal(SIGCONT) }
@@ -147,7 +147,7 @@ struct MonitorTests {
             try await monitor.shows(end)
         }
         try await monitor.shows("live")
-        // A later change is answered after all that was sent before.
+        // A later change is answered after every earlier call.
         monitor.type("P")
         try await monitor.shows("Pause queue kept?")
         monitor.type("y")
@@ -159,7 +159,7 @@ struct MonitorTests {
         #expect(try await monitor.end() == 0)
     }
 
-    @Test("Without a terminal it prints one snapshot, as text or as the stats object")
+    @Test("Without a terminal the monitor prints one snapshot, as text or as the stats object")
     func plain() async throws {
         let site = Site()
         #expect(try await site.run("enqueue", "noop", "-q", "mail").code == 0)
@@ -173,7 +173,7 @@ struct MonitorTests {
         #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(json.output.utf8)) }
     }
 
-    @Test("--until-idle ends when nothing waits and nothing runs; without a terminal it prints progress meanwhile")
+    @Test("--until-idle ends when nothing waits or runs; without a terminal it prints progress meanwhile")
     func untilIdle() async throws {
         let site = Site()
         #expect(try await site.run("monitor", "--until-idle").code == 0)

@@ -6,11 +6,11 @@ struct TerminalFailure: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A program in a terminal of its own: a pseudo terminal of which the test holds the other end.
+/// A program in a pseudo terminal whose other end the test holds.
 final class TerminalProgram: Sendable {
     private let master: Int32
     let pid: Int32
-    /// Held open, so that what the program wrote last is not lost when it closes its end; nil once it ended.
+    /// The program's end of the terminal, nil after the end. The test keeps it open, so the last output is not lost.
     private let slave: Mutex<Int32?>
     private let output: Output
     private let modeAtEnd = Mutex<termios?>(nil)
@@ -53,7 +53,7 @@ final class TerminalProgram: Sendable {
         }
     }
 
-    /// What the program writes; of its own, so that the reading thread does not keep the program alive.
+    /// The output of the program, a separate object: the reading thread must not keep the program alive.
     private final class Output: Sendable {
         let screen: Mutex<TerminalScreen>
         let isDrained = Mutex(false)
@@ -76,11 +76,11 @@ final class TerminalProgram: Sendable {
         }
     }
 
-    /// What the screen shows now.
+    /// The text on the screen
     var text: String { output.screen.withLock { $0.text } }
-    /// Whether the alternate screen is on, and the cursor hidden.
+    /// True while the alternate screen is on or the cursor is hidden
     var isFullScreen: Bool { output.screen.withLock { $0.isAlternate || $0.isCursorHidden } }
-    /// Whether the terminal's mode (echo, line editing, signals) is what it was before the program ran.
+    /// True if the terminal's mode (echo, line editing, signals) is as before the program ran
     var isModeRestored: Bool {
         let now = modeAtEnd.withLock { $0 } ?? currentMode
         return now.c_lflag == mode.c_lflag && now.c_iflag == mode.c_iflag && now.c_oflag == mode.c_oflag
@@ -103,7 +103,7 @@ final class TerminalProgram: Sendable {
         _ = ioctl(master, UInt(TIOCSWINSZ), &size)
     }
 
-    /// Waits until the screen shows a text, or one of several.
+    /// Waits until the screen shows one of the texts.
     func shows(_ texts: String..., file: StaticString = #fileID, line: UInt = #line) async throws {
         do {
             try await eventually("\(texts) on the screen", file: file, line: line) {
@@ -114,8 +114,8 @@ final class TerminalProgram: Sendable {
         }
     }
 
-    /// Waits for the end, and until everything that was written is on the screen.
-    /// - Returns: the exit status, or 128 and the number of the signal that ended it.
+    /// Waits until the program has ended and its whole output is on the screen.
+    /// - Returns: the exit status, or 128 plus the number of the signal that ended the program.
     func end() async throws -> Int32 {
         var status: Int32 = 0
         try await eventually("the end of the program") { waitpid(pid, &status, WNOHANG) == pid }
@@ -137,7 +137,7 @@ final class TerminalProgram: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // A session leader that opens a terminal gets it as its controlling one.
+        // A session leader that opens a terminal gets it as the controlling terminal.
         posix_spawn_file_actions_addopen(&actions, 0, terminal, O_RDWR, 0)
         posix_spawn_file_actions_adddup2(&actions, 0, 1)
         posix_spawn_file_actions_adddup2(&actions, 0, 2)
@@ -162,7 +162,7 @@ final class TerminalProgram: Sendable {
     }
 }
 
-/// The little of a terminal that is needed to see what a program draws.
+/// A minimal terminal, just enough to see what a program draws.
 struct TerminalScreen: Sendable {
     private let width: Int
     private let height: Int
@@ -193,7 +193,7 @@ struct TerminalScreen: Sendable {
         }
     }
 
-    /// Bytes of the first character or escape sequence; nil if it is not complete.
+    /// The length of the first character or escape sequence in bytes; nil if it is incomplete
     private var completeLength: Int? {
         guard let first = pending.first else { return nil }
         guard first == 0x1B else {

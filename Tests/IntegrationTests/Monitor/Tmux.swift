@@ -1,8 +1,8 @@
 import Foundation
 import TestSupport
 
-/// A shell in a terminal of tmux, with a private tmux server. A program that a test starts from the shell meets what it meets in use: job control,
-/// resized windows, and a terminal that keeps modes.
+/// A shell in a tmux terminal, with a private tmux server. A program that a test starts from this shell meets real
+/// conditions: job control, resized windows, and a terminal that keeps modes.
 final class Tmux: Sendable {
     private static let prompt = "ready>"
 
@@ -23,7 +23,7 @@ final class Tmux: Sendable {
         try await eventually("the socket of tmux") { try await send("set", "-g", "status", "off").code == 0 }
         try await order(["set", "-g", "set-clipboard", "on"])
         let variables = environment.merging(["LC_ALL": "C.UTF-8"]) { $1 }
-        // A shell that is not interactive and starts this one drops PS1 from the environment.
+        // A non-interactive shell that starts this one would drop PS1 from the environment.
         try "PS1='\(Self.prompt) '\n".write(toFile: folder.path("rc"), atomically: true, encoding: .utf8)
         try await order(
             ["new-session", "-d", "-x", "\(width)", "-y", "\(height)"]
@@ -61,7 +61,7 @@ final class Tmux: Sendable {
         }
     }
 
-    // MARK: What a user does
+    // MARK: Input of a user
 
     /// Types text; `\r` is Enter, `\u{1B}` Escape.
     func type(_ text: String) async throws {
@@ -72,12 +72,12 @@ final class Tmux: Sendable {
         try await order(["resize-window", "-x", "\(width)", "-y", "\(height)"])
     }
 
-    // MARK: What a user sees
+    // MARK: Screen of a user
 
     /// The text on the screen.
     var text: String { get async throws { try await order(["capture-pane", "-p"]) } }
 
-    /// What was copied last.
+    /// The text that was copied last
     var clipboard: String { get async throws { try await send("show-buffer").output } }
 
     /// Waits until the screen shows all of the texts at the same time.
@@ -85,7 +85,7 @@ final class Tmux: Sendable {
         try await waits("\(texts) on the screen", file, line) { text in texts.allSatisfy(text.contains) }
     }
 
-    /// The same, while it does not show another one.
+    /// Waits until the screen shows all of the texts and not `hidden`.
     func shows(
         _ texts: String...,
         without hidden: String,
@@ -97,7 +97,7 @@ final class Tmux: Sendable {
         }
     }
 
-    /// Waits until the screen does not show a text.
+    /// Waits until the screen no longer shows a text.
     func hides(_ text: String, file: StaticString = #fileID, line: UInt = #line) async throws {
         try await waits("no \(text) on the screen", file, line) { !$0.contains(text) }
     }
@@ -112,7 +112,7 @@ final class Tmux: Sendable {
         do {
             try await eventually(what, file: file, line: line) {
                 last = try await Seen.ignoring { try await text }
-                // Clocks and ages change by themselves.
+                // Digits are left out: clocks and ages change without any progress.
                 Seen.note(last.filter { !$0.isNumber })
                 return condition(last)
             }
@@ -121,7 +121,7 @@ final class Tmux: Sendable {
         }
     }
 
-    /// Whether a program has the screen for itself, or the cursor is hidden.
+    /// True while a program uses the alternate screen or the cursor is hidden
     var isFullScreen: Bool {
         get async throws {
             try await order(["display-message", "-p", "#{alternate_on} #{cursor_flag}"]) != "0 1\n"
@@ -130,9 +130,9 @@ final class Tmux: Sendable {
 
     /// Waits until the started program has ended or stopped, and the shell shows its prompt again.
     ///
-    /// - Returns: its exit status, and whether screen and mode are as they were.
+    /// - Returns: the exit status, and whether screen and mode are restored.
     func shell() async throws -> (status: Int32, isRestored: Bool) {
-        // The prompt of the start is on the screen too, so the shell is asked for something.
+        // The first prompt is still on the screen, so the shell has to answer a command.
         try await eventually("the screen of the shell") { try await !isFullScreen }
         let answer = folder.path("answer")
         try await type("echo $? $(stty -g) >\(answer).new; mv \(answer).new \(answer)\r")

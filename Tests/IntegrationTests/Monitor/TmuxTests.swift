@@ -4,7 +4,7 @@ import Testing
 
 @Suite("sluice monitor in tmux, as a user meets it", .nothingRefused, .timeLimit(.minutes(60)))
 struct TmuxTests {
-    @Test("All sizes are drawn, each with what fits, and the terminal is restored at the end")
+    @Test("Every window size is drawn with what fits, and the terminal is restored at the end")
     func sizes() async throws {
         let site = MonitorSite()
         let worker = try site.worker()
@@ -41,7 +41,7 @@ struct TmuxTests {
         #expect(try await tmux.shell() == (signal == SIGINT ? 130 : 143, true))
     }
 
-    @Test("Ctrl-Z restores the terminal, fg continues the monitor, and the prompt after it is in its place")
+    @Test("Ctrl-Z restores the terminal, fg continues the monitor, and the next prompt is in its place")
     func suspension() async throws {
         let tmux = try await MonitorSite().tmux()
         try await tmux.shows("no queues yet")
@@ -72,7 +72,8 @@ struct TmuxTests {
         try await tmux.type("*c")
         try await tmux.shows("Cancel 120 operations?", "type 120")
         try await tmux.type("120\r")
-        // Not the box of the change, which says "120 of 120 cancelled" before its end, and takes keys.
+        // The box of the change says "120 of 120 cancelled" before it closes, and still takes keys: wait until it is
+        // gone.
         try await tmux.shows("120 cancelled", "canc 120", without: "of 120 cancelled")
         try await tmux.type("/\u{15}queue:video\r")
         try await tmux.shows("3 of 3", "ready")
@@ -84,7 +85,7 @@ struct TmuxTests {
         #expect(try await tmux.shell() == (0, true))
     }
 
-    @Test("Read-only offers no change and makes none")
+    @Test("A read-only monitor offers no change and makes none")
     func readOnly() async throws {
         let site = MonitorSite()
         try await site.enqueueMany(2, name: "SendEmail", queue: "mail")
@@ -137,7 +138,7 @@ struct TmuxTests {
         #expect(try await tmux.shell() == (0, true))
     }
 
-    @Test("Workers are quieted, resumed and stopped, a queue is paused, and the events say so")
+    @Test("Workers are quieted, resumed and stopped, a queue is paused, and the events show it")
     func steering() async throws {
         let site = MonitorSite()
         let worker = try site.worker(options: "--drain-timeout", "1s")
@@ -172,7 +173,7 @@ struct TmuxTests {
         #expect(try await tmux.shell() == (0, true))
     }
 
-    @Test("The view is saved as JSON, and the interval, whole ids and a search are chosen by keys")
+    @Test("Keys save the view as JSON, and choose the interval, whole ids and a search")
     func comfort() async throws {
         let site = MonitorSite()
         let id = try await site.enqueue("sleep", "seconds:=600", "-q", "night")

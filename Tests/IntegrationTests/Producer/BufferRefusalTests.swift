@@ -6,10 +6,10 @@ import Testing
 @testable import Operations
 @testable import Sluice
 
-/// A buffer of a broker that refuses.
+/// A buffer in front of a broker that refuses operations
 @Suite("A client's buffer at refusals", .timeLimit(.minutes(60)))
 struct BufferRefusalTests {
-    /// The broker's side: stores, or refuses in one way.
+    /// The broker: stores operations, or refuses them in one way.
     private final class Store: Sendable {
         struct State {
             var error: OperationsError.Code?
@@ -51,7 +51,7 @@ struct BufferRefusalTests {
 
     private func operations(_ count: Int) -> [NewOperation] { (0..<count).map { _ in NewOperation(envelope: []) } }
 
-    @Test("Of many for which there is no room the first are kept, also when Redis comes back full")
+    @Test("If only some of many operations have room, the first are buffered, even if Redis comes back full")
     func partial() async throws {
         let buffer = buffer(operations: 5)
         let many = operations(8)
@@ -70,7 +70,7 @@ struct BufferRefusalTests {
         #expect(store.stored == many.prefix(5).map(\.id))
     }
 
-    @Test("One that Redis will never take is refused alone, and the log says so; the others are stored in order")
+    @Test("An operation that Redis always refuses is refused alone and logged; the others are stored in order")
     func culprit() async throws {
         let buffer = buffer(operations: 100)
         let many = operations(20)
@@ -87,14 +87,14 @@ struct BufferRefusalTests {
         }
         #expect(error.code == .refused)
         #expect(log.count(containing: "is lost") == 1)
-        // A waiting caller gets the error, and later operations are sent in one call again.
+        // Later operations are sent in one call again.
         let calls = store.calls
         store.state.withLock { $0.unwanted = nil }
         _ = try await buffer.enqueue(operations(1), queue: "q") { _ in }
         try await eventually("one call") { store.calls == calls + 1 }
     }
 
-    @Test("A refusal is thrown to a caller that still waits")
+    @Test("A caller that still waits gets the refusal as an error")
     func thrown() async throws {
         let buffer = buffer(operations: 100, patience: .seconds(30))
         let one = operations(1)
@@ -107,7 +107,7 @@ struct BufferRefusalTests {
         #expect(buffer.count == 0 && log.count(containing: "is lost") == 0)
     }
 
-    @Test("A task that is cancelled while there is no room gets CancellationError, and what it had in is kept")
+    @Test("A task cancelled while the buffer is full throws CancellationError, and its buffered operations stay")
     func cancelled() async throws {
         let buffer = buffer(operations: 2, patience: .seconds(60))
         let many = operations(3)
@@ -121,7 +121,7 @@ struct BufferRefusalTests {
     }
 }
 
-/// What was logged.
+/// A log handler that counts messages.
 private final class Lines: LogHandler {
     private let lines = Mutex<[String]>([])
 

@@ -15,7 +15,7 @@ private struct Note: DistributedOperation {
     func main(_ context: OperationContext) async throws {}
 }
 
-/// A client with a buffer of a server that is stopped and started.
+/// A buffered client of a server that stops and starts again
 @Suite(
     "A client's buffer",
     .fewAtOnce,
@@ -31,7 +31,8 @@ struct BufferTests {
     private func client(_ buffering: EnqueueBuffering = EnqueueBuffering(patience: .milliseconds(100))) async throws
         -> SluiceClient
     {
-        // A second, so that an outage is noticed soon, may be too little to connect on a machine that has much else to do.
+        // A timeout of one second detects an outage soon. A busy machine may need longer to connect, so the connect is
+        // repeated.
         var client: SluiceClient?
         try await eventually("the client is connected") {
             client = try? await SluiceClient.connect(
@@ -46,7 +47,7 @@ struct BufferTests {
         return try #require(client)
     }
 
-    /// The numbers of the notes in the order in which they lie in the lane.
+    /// Returns the numbers of the notes in the order of the lane.
     private func stored() throws -> [Int] {
         let prefix = "{\(namespace)/default}:"
         let lane = try server.ask(RedisCommand("LRANGE", prefix + "lane:2", 0, -1))[0].expectArray()
@@ -57,9 +58,9 @@ struct BufferTests {
         }
     }
 
-    @Test("What is enqueued while Redis is away is stored when it is back: everything, once, in order")
+    @Test("Operations enqueued while Redis is away are stored later: all of them, once, in order")
     func outage() async throws {
-        // However slow the machine is, Redis answers this one in time.
+        // With this patience even a slow machine gets an answer in time.
         let patient = try await client(EnqueueBuffering(patience: .seconds(30)))
         let first = try await patient.enqueue(Note(number: 0))
         #expect(first.storage == .stored && first.reference.isNew)
@@ -83,7 +84,7 @@ struct BufferTests {
         for handle in handles { try await handle.reference.stored() }
         #expect(handles.allSatisfy { $0.storage == .stored })
         let last = try await client.enqueue(Note(number: 41))
-        // On a slow machine it was buffered first.
+        // On a slow machine the operation was buffered first.
         try await last.reference.stored()
         #expect(last.storage == .stored)
         #expect(await client.flush() == 0)
@@ -92,7 +93,7 @@ struct BufferTests {
         await client.close()
     }
 
-    @Test("A wait without patience ends at once, also where its time is over before it begins")
+    @Test("A wait without patience ends at once, even if its time is over before it begins")
     func impatient() async {
         let receipt = EnqueueReceipt(count: 1)
         for _ in 0..<5_000 { #expect(await !receipt.wait(atMost: .zero)) }
@@ -103,7 +104,7 @@ struct BufferTests {
         #expect(await receipt.wait(atMost: .zero))
     }
 
-    @Test("A reply that is lost makes no second operation")
+    @Test("A lost reply creates no second operation")
     func lostReply() async throws {
         let proxy = try await FaultProxy.start(to: server.endpoint)
         defer { proxy.stop() }
@@ -126,7 +127,7 @@ struct BufferTests {
         await client.close()
     }
 
-    @Test("A full buffer refuses, says so, and what was refused is never stored")
+    @Test("A full buffer refuses with a reason, and a refused operation is never stored")
     func full() async throws {
         let client = try await client(EnqueueBuffering(maxOperations: 5, patience: .milliseconds(500)))
         server.crash()
@@ -144,7 +145,7 @@ struct BufferTests {
         await patient.close()
     }
 
-    @Test("The buffer is bounded by bytes, too")
+    @Test("The buffer is also limited in bytes")
     func bytes() async throws {
         let client = try await client(EnqueueBuffering(maxBytes: 1 << 20, patience: .milliseconds(50)))
         server.crash()
@@ -160,7 +161,7 @@ struct BufferTests {
         await client.close()
     }
 
-    @Test("Delays and expiries go on while an operation waits in the buffer")
+    @Test("Delays and expiries continue while an operation waits in the buffer")
     func delays() async throws {
         let client = try await client()
         server.crash()
@@ -187,7 +188,7 @@ struct BufferTests {
         #expect(late.delayMilliseconds == 0 && late.expiresMilliseconds == 1)
     }
 
-    @Test("A client may begin while Redis is away, and a closed one gives up what it holds and says so")
+    @Test("A client may start while Redis is away; on close it gives up its buffer and reports that")
     func closing() async throws {
         server.crash()
         let client = try await client(EnqueueBuffering(patience: .milliseconds(50), closeTimeout: .milliseconds(200)))
@@ -203,7 +204,7 @@ struct BufferTests {
         await #expect(throws: OperationsError.self) { try await client.enqueue(Note(number: 2)) }
     }
 
-    @Test("What the script refuses for what is in it is refused for good, and does not stop what is behind it")
+    @Test("An operation that the script refuses is refused for good and does not stop later ones")
     func refusedByScript() async throws {
         let client = try await client(EnqueueBuffering(patience: .seconds(20)))
         let large = NewOperation(envelope: Array(repeating: UInt8(ascii: " "), count: Defaults.operationBytes))
@@ -218,7 +219,7 @@ struct BufferTests {
         await client.close()
     }
 
-    @Test("A client without a buffer throws as before")
+    @Test("A client without a buffer throws during an outage")
     func without() async throws {
         let client = try await SluiceClient.connect(
             to: server.url(as: .producer),

@@ -22,12 +22,13 @@ struct BlockingThreadsTests {
         return operations
     }
 
-    /// What other threads do becomes visible in the pool only. The suite's time limit ends it.
+    /// Polls until the condition holds. Another thread changes the pool, and nothing signals the change. The time limit
+    /// of the suite ends this loop.
     private func until(_ condition: () -> Bool) async {
         while !condition(), !Task.isCancelled { await Task.yield() }
     }
 
-    @Test("A thread that a stuck body holds is replaced, and goes when the body returns")
+    @Test("The pool replaces a thread that a stuck body holds; the thread ends when the body returns")
     func replaced() async throws {
         let threads = BlockingThreads(limit: 4, grace: .milliseconds(1))
         let queue = LocalOperationQueue(maxConcurrentOperationCount: LocalOperationQueue.unlimited)
@@ -42,7 +43,7 @@ struct BlockingThreadsTests {
         await until { threads.status.stuck == 0 && threads.threadCount <= 4 }
     }
 
-    @Test("Replacements have a bound, and the status tells how many bodies wait behind it")
+    @Test("Replacement threads are limited, and the status counts the bodies that wait for a thread")
     func bound() async throws {
         let threads = BlockingThreads(limit: 2, replacements: 1, grace: .milliseconds(1))
         let queue = LocalOperationQueue(maxConcurrentOperationCount: LocalOperationQueue.unlimited)
@@ -59,7 +60,7 @@ struct BlockingThreadsTests {
         #expect(try await waiting.value == "waited")
     }
 
-    @Test("A body that is cancelled while it waits for a thread does not begin, and its operation ends at once")
+    @Test("A body that is cancelled while it waits for a thread never begins, and its operation ends at once")
     func cancelledWhileItWaits() async throws {
         let threads = BlockingThreads(limit: 1)
         let queue = LocalOperationQueue(maxConcurrentOperationCount: LocalOperationQueue.unlimited)
@@ -69,7 +70,7 @@ struct BlockingThreadsTests {
         await until { threads.status.waiting == dropped.count }
         let last = queue.addBlocking(on: threads) { journal.note("last") }
         for operation in dropped { operation.cancel() }
-        // Their thread is still held.
+        // The gate is still closed, so the only thread is still held.
         for operation in dropped { #expect(try await operation.waitUntilFinished() == .cancelled) }
         gate.open()
         try await last.value
@@ -78,7 +79,7 @@ struct BlockingThreadsTests {
         #expect(threads.status.waiting == 0)
     }
 
-    @Test("A body whose caller is cancelled before does not begin")
+    @Test("A body whose caller is already cancelled does not begin")
     func cancelledBefore() async throws {
         let (threads, journal) = (BlockingThreads(limit: 1), Journal())
         let caller = Task {

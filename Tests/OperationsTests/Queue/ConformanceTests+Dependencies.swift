@@ -24,14 +24,14 @@ extension ConformanceTests {
         #expect(journal.entries.suffix(2) == ["+c", "-c"])
     }
 
-    @Test("A dependency on an operation that has ended holds nothing up", arguments: both)
+    @Test("A dependency on an ended operation does not block", arguments: both)
     func endedDependency(_ implementation: Implementation) async throws {
         let journal = Journal()
         let (first, second) = (implementation.operation("a", journal), implementation.operation("b", journal))
         try await first.start()
         try second.depend(on: first)
         #expect(second.isReady)
-        // Foundation lists dependencies that have ended, ours what is still waited for.
+        // Foundation also lists ended dependencies; Sluice lists only the unfinished ones.
         #expect(second.dependencyCount == (implementation == .sluice ? 0 : 1))
     }
 
@@ -52,7 +52,7 @@ extension ConformanceTests {
         #expect(journal.entries == ["+a", "-a", "+b", "-b"])
     }
 
-    @Test("By Foundation's rule a cancelled dependency counts as ended, and the dependent runs", arguments: both)
+    @Test("As in Foundation, a cancelled dependency counts as ended, and the dependent runs", arguments: both)
     func cancelledDependency(_ implementation: Implementation) async throws {
         let (queue, journal) = (implementation.queue(), Journal())
         let (first, second) = (implementation.operation("a", journal), implementation.operation("b", journal))
@@ -65,7 +65,7 @@ extension ConformanceTests {
         #expect(!second.isCancelled)
     }
 
-    @Test("Removing the only dependency, unfinished", arguments: both)
+    @Test("Removing the only dependency makes the operation ready, except with Foundation on Linux", arguments: both)
     func removingDependency(_ implementation: Implementation) throws {
         let journal = Journal()
         let (first, second) = (implementation.operation("a", journal), implementation.operation("b", journal))
@@ -79,13 +79,13 @@ extension ConformanceTests {
             #if canImport(Darwin)
                 #expect(second.isReady)
             #else
-                // The trap: on Linux it is never ready again.
+                // Foundation's trap: on Linux the operation never becomes ready again.
                 #expect(!second.isReady)
             #endif
         }
     }
 
-    @Test("Two operations that depend on each other", arguments: both)
+    @Test("Sluice refuses a dependency cycle; Foundation accepts it and runs neither operation", arguments: both)
     func cycle(_ implementation: Implementation) async throws {
         let (queue, journal) = (implementation.queue(2), Journal())
         let (first, second) = (implementation.operation("a", journal), implementation.operation("b", journal))
@@ -96,7 +96,7 @@ extension ConformanceTests {
             #expect(error?.message.contains("a → b → a") == true)
             #expect(first.isReady)
         case .foundation:
-            // The trap: nothing is said, and neither ever runs.
+            // Foundation's trap: no error is reported, and neither operation ever runs.
             try first.depend(on: second)
             #expect(!first.isReady && !second.isReady)
             first.undepend(on: second)
@@ -133,7 +133,7 @@ extension ConformanceTests {
         await implementation.queue().allFinished()
     }
 
-    @Test("Many may wait for one operation, also after its end", arguments: both)
+    @Test("Many tasks can wait for one operation, also after its end", arguments: both)
     func manyWait(_ implementation: Implementation) async {
         let (queue, journal, gate) = (implementation.queue(), Journal(), Gate())
         let operation = implementation.operation("a", journal, gate: gate)
@@ -147,7 +147,7 @@ extension ConformanceTests {
         #expect(operation.isFinished)
     }
 
-    @Test("The completion hook comes once, after the end", arguments: both)
+    @Test("The completion hook runs once, after the end", arguments: both)
     func completion(_ implementation: Implementation) async {
         let (queue, journal) = (implementation.queue(), Journal())
         let operation = implementation.operation("a", journal)
@@ -157,7 +157,7 @@ extension ConformanceTests {
         #expect(journal.entries == ["+a", "-a", "hook true"])
     }
 
-    @Test("A cancelled operation has its completion hook too", arguments: both)
+    @Test("A cancelled operation also runs its completion hook", arguments: both)
     func completionOfCancelled(_ implementation: Implementation) async {
         let (queue, journal) = (implementation.queue(), Journal())
         let operation = implementation.operation("a", journal)
@@ -168,7 +168,7 @@ extension ConformanceTests {
         #expect(journal.entries == ["hook"])
     }
 
-    @Test("Completion hooks of a queue of one slot", arguments: both)
+    @Test("With one slot, Sluice runs completion hooks in order; Foundation promises no order", arguments: both)
     func completionOrder(_ implementation: Implementation) async {
         let (queue, journal) = (implementation.queue(suspended: true), Journal())
         for number in 0..<20 {
@@ -184,7 +184,7 @@ extension ConformanceTests {
         }
     }
 
-    @Test("A queue keeps its operations alive until they have ended, and no longer", arguments: both)
+    @Test("A queue keeps its operations alive until they end, and no longer", arguments: both)
     func lifetime(_ implementation: Implementation) async {
         let (queue, journal, gate) = (implementation.queue(), Journal(), Gate())
         let probe = Probe()

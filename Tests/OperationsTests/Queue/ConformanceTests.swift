@@ -2,15 +2,17 @@ import Foundation
 import Operations
 import Testing
 
-/// What Foundation documents about operations and their queue, run against both. A test without a `switch` states what they have in
-/// common; each `switch` is a difference that docs/decisions/0008-local-queue.md gives the reason for.
+/// Tests both queues against the behaviour that Foundation documents.
+///
+/// A test without a `switch` states common behaviour. Each `switch` is a difference; docs/decisions/0008-local-queue.md
+/// gives the reason.
 @Suite("Local queue and Foundation's", .serialized, .timeLimit(.minutes(60)))
 struct ConformanceTests {
     static let both = Implementation.allCases
 
     // MARK: Order and counts
 
-    @Test("One at a time, operations run in the order in which they were added", arguments: both)
+    @Test("With one slot, operations run in the order in which they were added", arguments: both)
     func order(_ implementation: Implementation) async {
         let (queue, journal) = (implementation.queue(), Journal())
         for number in 0..<50 { queue.add(implementation.operation("\(number)", journal)) }
@@ -18,7 +20,7 @@ struct ConformanceTests {
         #expect(journal.entries == (0..<50).flatMap { ["+\($0)", "-\($0)"] })
     }
 
-    @Test("The count is of those that were added and have not ended", arguments: both)
+    @Test("The count includes operations that were added and have not ended", arguments: both)
     func counts(_ implementation: Implementation) async {
         let (queue, journal, gate) = (implementation.queue(suspended: true), Journal(), Gate())
         #expect(queue.count == 0)
@@ -33,7 +35,7 @@ struct ConformanceTests {
         #expect(queue.count == 0)
     }
 
-    @Test("Never more run at once than the limit allows", arguments: both, [1, 2, 5])
+    @Test("The limit is never exceeded", arguments: both, [1, 2, 5])
     func limit(_ implementation: Implementation, _ limit: Int) async {
         let (queue, journal) = (implementation.queue(limit), Journal())
         for number in 0..<200 { queue.add(implementation.operation("\(number)", journal)) }
@@ -47,7 +49,7 @@ struct ConformanceTests {
         #expect(journal.entries.count == 400)
     }
 
-    @Test("A raised limit takes effect while operations run; a lowered one lets them go on", arguments: both)
+    @Test("A raised limit takes effect while operations run; a lowered one lets them continue", arguments: both)
     func limitChanges(_ implementation: Implementation) async {
         let (queue, journal, gate) = (implementation.queue(), Journal(), Gate())
         for name in ["a", "b", "c", "d"] { queue.add(implementation.operation(name, journal, gate: gate)) }
@@ -61,7 +63,7 @@ struct ConformanceTests {
         #expect(journal.entries.suffix(2) == ["+d", "-d"])
     }
 
-    @Test("Of the ready ones the highest priority goes first, and equal ones in the order of adding", arguments: both)
+    @Test("The highest priority goes first; equal priorities run in the order of adding", arguments: both)
     func priorities(_ implementation: Implementation) async throws {
         let (queue, journal) = (implementation.queue(suspended: true), Journal())
         for priority in OperationPriority.allCases.shuffled() {
@@ -90,7 +92,7 @@ struct ConformanceTests {
         #expect(journal.entries == ["+c", "-c", "+b", "-b", "+a", "-a"])
     }
 
-    @Test("Priority does not beat readiness", arguments: both)
+    @Test("A blocked operation does not run before a ready one, whatever its priority", arguments: both)
     func readinessFirst(_ implementation: Implementation) async throws {
         let (queue, journal) = (implementation.queue(suspended: true), Journal())
         let (first, second) = (implementation.operation("low", journal), implementation.operation("high", journal))
@@ -104,7 +106,7 @@ struct ConformanceTests {
         #expect(journal.entries == ["+low", "-low", "+high", "-high"])
     }
 
-    @Test("One that becomes ready late keeps its place in the order of adding", arguments: both)
+    @Test("An operation that becomes ready late keeps its place in the order of adding", arguments: both)
     func lateReadiness(_ implementation: Implementation) async throws {
         let (queue, other, journal, gate) = (implementation.queue(), implementation.queue(), Journal(), Gate())
         let (blocker, early) = (
@@ -139,7 +141,7 @@ struct ConformanceTests {
         #expect(!operation.isExecuting && operation.isFinished && !operation.isCancelled)
     }
 
-    @Test("An operation runs outside of a queue by start", arguments: both)
+    @Test("An operation runs without a queue when start is called", arguments: both)
     func start(_ implementation: Implementation) async throws {
         let journal = Journal()
         let operation = implementation.operation("a", journal)
@@ -148,7 +150,7 @@ struct ConformanceTests {
         #expect(journal.entries == ["+a", "-a"])
     }
 
-    @Test("Starting a cancelled operation does not run it, and it is finished", arguments: both)
+    @Test("Starting a cancelled operation does not run the body, and the operation ends", arguments: both)
     func startCancelled(_ implementation: Implementation) async throws {
         let journal = Journal()
         let operation = implementation.operation("a", journal)
@@ -158,7 +160,7 @@ struct ConformanceTests {
         #expect(journal.entries.isEmpty)
     }
 
-    @Test("The current queue is the one that the operation was added to", arguments: both)
+    @Test("The current queue is the one to which the operation was added", arguments: both)
     func current(_ implementation: Implementation) async {
         let (queue, journal) = (implementation.queue(), Journal())
         queue.add(implementation.operation(asking: journal))
@@ -166,7 +168,7 @@ struct ConformanceTests {
         #expect(journal.entries == ["q, asking"])
     }
 
-    @Test("A single shot: a second start is refused, not run", arguments: both)
+    @Test("An operation runs only once: Sluice refuses a second start, Foundation ignores it", arguments: both)
     func singleShot(_ implementation: Implementation) async throws {
         let journal = Journal()
         let operation = implementation.operation("a", journal)
@@ -180,7 +182,7 @@ struct ConformanceTests {
 
     // MARK: Suspending
 
-    @Test("A suspended queue starts nothing, and what runs goes on", arguments: both)
+    @Test("A suspended queue starts nothing; running operations continue", arguments: both)
     func suspending(_ implementation: Implementation) async {
         let (queue, journal, gate) = (implementation.queue(), Journal(), Gate())
         let (first, second) = (
@@ -198,7 +200,7 @@ struct ConformanceTests {
         #expect(journal.entries == ["+a", "-a", "+b", "-b"])
     }
 
-    @Test("Cancelling all of a suspended queue", arguments: both)
+    @Test("Cancelling a suspended queue ends its operations at once; Foundation waits for the resume", arguments: both)
     func cancelAllSuspended(_ implementation: Implementation) async {
         let (queue, journal) = (implementation.queue(suspended: true), Journal())
         let operations = (0..<5).map { implementation.operation("\($0)", journal) }
@@ -210,7 +212,7 @@ struct ConformanceTests {
             #expect(queue.count == 0)
             #expect(operations.allSatisfy { $0.isFinished })
         case .foundation:
-            // The trap: they stay until the queue goes on.
+            // Foundation's trap: the operations stay until the queue is resumed.
             #expect(queue.count == 5)
             queue.isSuspended = false
         }
@@ -220,7 +222,7 @@ struct ConformanceTests {
 
     // MARK: Cancelling
 
-    @Test("A waiting operation that is cancelled never runs, and ends", arguments: both)
+    @Test("A waiting operation that is cancelled never runs, and it ends", arguments: both)
     func cancelWaiting(_ implementation: Implementation) async {
         let (queue, journal, gate) = (implementation.queue(), Journal(), Gate())
         let (first, second) = (
@@ -231,7 +233,7 @@ struct ConformanceTests {
         await journal.wait(for: "+a")
         second.cancel()
         #expect(second.isCancelled)
-        // Foundation ends it when it gets a slot, ours at once.
+        // Foundation ends the operation when a slot is free; Sluice ends it at once.
         if implementation == .sluice { #expect(second.isFinished) }
         gate.open()
         await queue.allFinished()
@@ -239,7 +241,7 @@ struct ConformanceTests {
         #expect(journal.entries == ["+a", "-a"])
     }
 
-    @Test("Cancelling an executing operation only tells it", arguments: both)
+    @Test("An executing operation that is cancelled continues until its body returns", arguments: both)
     func cancelExecuting(_ implementation: Implementation) async {
         let (queue, journal, gate) = (implementation.queue(), Journal(), Gate())
         let operation = implementation.operation("a", journal, gate: gate)
@@ -263,7 +265,7 @@ struct ConformanceTests {
         #expect(!operation.isCancelled && operation.isFinished)
     }
 
-    @Test("An operation cancelled before it is added ends without running", arguments: both)
+    @Test("An operation cancelled before adding ends without running", arguments: both)
     func cancelBeforeAdding(_ implementation: Implementation) async {
         let (queue, journal) = (implementation.queue(), Journal())
         let operation = implementation.operation("a", journal)
@@ -276,7 +278,7 @@ struct ConformanceTests {
         #expect(journal.entries.isEmpty)
     }
 
-    @Test("A blocked operation that is cancelled does not wait for its dependency", arguments: both)
+    @Test("A blocked operation that is cancelled ends without waiting for its dependency", arguments: both)
     func cancelBlocked(_ implementation: Implementation) async throws {
         let (queue, journal, gate) = (implementation.queue(2), Journal(), Gate())
         let (first, second) = (
@@ -295,6 +297,6 @@ struct ConformanceTests {
 }
 
 extension OperationPriority {
-    /// 0 for the highest.
+    /// 0 for the highest priority
     fileprivate var lanePosition: Int { (8 - queuePriority) / 4 }
 }

@@ -2,10 +2,10 @@ import Foundation
 import Operations
 import Testing
 
-/// What several tasks do to one operation at the same moment. The thread sanitizer watches these: `scripts/test --tsan`.
-@Suite("One operation under many tasks", .timeLimit(.minutes(60)))
+/// Races of several tasks on one operation. Run with the thread sanitizer: `scripts/test --tsan`.
+@Suite("One operation used by many tasks", .timeLimit(.minutes(60)))
 struct ContentionTests {
-    @Test("Waiting, observing and hooks begin while an executor task starts the operation")
+    @Test("Tasks may wait, observe and add hooks while an executor task starts the operation")
     func waiting() async throws {
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 2)
         for number in 0..<300 {
@@ -20,7 +20,7 @@ struct ContentionTests {
         }
     }
 
-    @Test("Waiting begins while an operation is started by hand")
+    @Test("Tasks may wait while an operation is started by hand")
     func starting() async throws {
         for number in 0..<300 {
             let operation = ValueOperation { number }
@@ -31,7 +31,7 @@ struct ContentionTests {
         }
     }
 
-    @Test("The end of a body that was given up on and the reading of its result come together")
+    @Test("An abandoned body may return while another task reads the result")
     func stuck() async throws {
         for _ in 0..<100 {
             let (clock, gate) = (TestClock(), Gate())

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Dependencies of local operations", .timeLimit(.minutes(60)))
 struct DependencyTests {
-    @Test("A failed dependency cancels its dependents, and theirs, unless their policy says otherwise")
+    @Test("A failed dependency cancels its direct and indirect dependents, unless their policy differs")
     func failurePolicies() async throws {
         let queue = LocalOperationQueue()
         queue.isSuspended = true
@@ -33,7 +33,7 @@ struct DependencyTests {
         #expect(try await held.waitUntilFinished() == .finished)
     }
 
-    @Test("The policy of a held edge may be changed after the failure")
+    @Test("The policy of a held dependency may be changed after the failure")
     func changedPolicy() async throws {
         let (failing, held) = (ValueOperation { throw Oops() }, ValueOperation {})
         try held.addDependency(failing, onFailure: .hold)
@@ -43,9 +43,10 @@ struct DependencyTests {
         #expect(held.state == .ready)
     }
 
-    @Test("A held edge to an operation that is gone is not taken for one to an operation at the same address")
+    @Test("A held dependency on a released operation does not apply to a new operation at the same address")
     func sameAddress() throws {
-        // The allocator gives freed memory to one of the next operations, unless another test has taken it: then with new operations.
+        // The allocator reuses freed memory for one of the next operations. If another test takes that memory, the next
+        // round tries again.
         for _ in 0..<10_000 {
             let held = ValueOperation {}
             guard let other = try Self.operationAtAddressOfHeldOne(held) else { continue }
@@ -57,7 +58,8 @@ struct DependencyTests {
         Issue.record("no address was used again")
     }
 
-    /// An operation where one was that `held` has a held edge to; nil = its address is not used again at once.
+    /// Returns an operation at the address of a released one on which `held` has a held dependency. Returns nil if the
+    /// address is not reused at once.
     private static func operationAtAddressOfHeldOne(_ held: LocalOperation) throws -> LocalOperation? {
         var gone: LocalOperation? = ValueOperation {}
         let address = try ObjectIdentifier(#require(gone))
@@ -82,7 +84,7 @@ struct DependencyTests {
         #expect(operations[0].isReady)
     }
 
-    @Test("What something before a barrier waits for cannot be added behind the barrier")
+    @Test("Adding an operation behind a barrier is refused if an operation before the barrier depends on it")
     func cycleOverBarrier() throws {
         let queue = LocalOperationQueue()
         queue.isSuspended = true
@@ -111,7 +113,7 @@ struct DependencyTests {
         #expect(runs.state == .ready)
     }
 
-    @Test("A chain of 100,000, to and fro between two queues, is cancelled without running out of stack")
+    @Test("A chain of 100,000 across two queues is cancelled without a stack overflow")
     func longCascade() throws {
         let queues = [LocalOperationQueue(), LocalOperationQueue()]
         for queue in queues { queue.isSuspended = true }
@@ -127,7 +129,7 @@ struct DependencyTests {
         #expect(queues[0].operationCount == 0 && queues[1].operationCount == 0)
     }
 
-    @Test("A chain of 100,000 that never ran is released, all of it, without running out of stack")
+    @Test("A chain of 100,000 that never ran is released completely, without a stack overflow")
     func longRelease() async throws {
         let released = Gate()
         do {

@@ -2,7 +2,7 @@ import Foundation
 import Operations
 import Testing
 
-/// A synchronous subclass as they are written everywhere.
+/// A typical synchronous subclass.
 private final class Synchronous: Operation, @unchecked Sendable {
     let journal: Journal
     let gate: Gate?
@@ -18,7 +18,7 @@ private final class Synchronous: Operation, @unchecked Sendable {
     }
 }
 
-/// One that is never ready, as one that waits for a sign of its own.
+/// An operation that is never ready, like one that waits for an external signal.
 private final class Unready: Operation, @unchecked Sendable {
     let journal: Journal
     init(_ journal: Journal) { self.journal = journal }
@@ -29,7 +29,7 @@ private final class Unready: Operation, @unchecked Sendable {
     override func main() { journal.note("main") }
 }
 
-/// The classic asynchronous subclass.
+/// A typical asynchronous subclass.
 private final class Asynchronous: Operation, @unchecked Sendable {
     enum Bug { case none, neverFinishes, neverAnnounces }
     private let flags = Guarded((executing: false, finished: false))
@@ -71,7 +71,7 @@ private final class Asynchronous: Operation, @unchecked Sendable {
 
 @Suite("Foundation operations in a local queue", .serialized, .timeLimit(.minutes(60)))
 struct FoundationOperationTests {
-    @Test("A synchronous one runs unchanged, its completion block too, and names and priorities carry over")
+    @Test("A synchronous operation runs unchanged with its completion block, and keeps name and priorities")
     func synchronous() async throws {
         let (queue, journal) = (LocalOperationQueue(), Journal())
         let operation = Synchronous(journal)
@@ -87,7 +87,7 @@ struct FoundationOperationTests {
         #expect(journal.entries.prefix(2) == ["main", "done"])
     }
 
-    @Test("An asynchronous one holds its slot until it announces isFinished")
+    @Test("An asynchronous operation keeps its slot until it announces isFinished")
     func asynchronous() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(maxConcurrentOperationCount: 1), Journal(), Gate())
         let local = try queue.add(foundation: Asynchronous(journal, gate: gate))
@@ -100,7 +100,7 @@ struct FoundationOperationTests {
         #expect(journal.entries == ["start", "work", "next"])
     }
 
-    @Test("A cancel reaches cancel(), and it has ended as cancelled when it finishes")
+    @Test("A cancel calls cancel(), and the operation ends as cancelled")
     func cancel() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
         let (asynchronous, synchronous) = (Asynchronous(journal, gate: gate), Synchronous(journal, gate: gate))
@@ -115,7 +115,7 @@ struct FoundationOperationTests {
         #expect(journal.entries.contains("saw cancel"))
     }
 
-    @Test("One that is cancelled while it waits finishes as Foundation's queue would have it")
+    @Test("An operation cancelled while it waits finishes as in Foundation's queue")
     func cancelWaiting() async throws {
         let (queue, journal) = (LocalOperationQueue(), Journal())
         queue.isSuspended = true
@@ -129,7 +129,7 @@ struct FoundationOperationTests {
         #expect(!journal.entries.contains("start"))
     }
 
-    @Test("One that never finishes, or never says so, meets its time limit", arguments: [true, false])
+    @Test("An operation that never finishes, or never announces it, ends at its run timeout", arguments: [true, false])
     func neverFinishes(announces: Bool) async throws {
         let (clock, journal, gate) = (TestClock(), Journal(), Gate())
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 1, clock: clock)
@@ -138,7 +138,7 @@ struct FoundationOperationTests {
         let local = try ValueOperation(foundation: operation, runTimeout: .seconds(5), grace: .seconds(1), on: threads)
         try queue.add(local)
         await journal.wait(for: "start")
-        // Behind it on its thread: it has returned from start, and was not finished then.
+        // The pool has one thread: when this call returns, the operation has returned from start.
         try await threads.run {}
         gate.open()
         await journal.wait(for: "work")
@@ -146,7 +146,7 @@ struct FoundationOperationTests {
         #expect(local.isExecuting)
         clock.advance(by: .seconds(5))
         await clock.journal.wait(count: 2)
-        // Foundation ignores the cancel of one that says it is finished.
+        // Foundation ignores the cancel of an operation whose `isFinished` is true.
         #expect(operation.isCancelled == announces)
         clock.advance(by: .seconds(1))
         let error = await #expect(throws: OperationsError.self) { try await local.value }
@@ -154,7 +154,7 @@ struct FoundationOperationTests {
         #expect(try await queue.add { "the slot is free" }.value == "the slot is free")
     }
 
-    @Test("One whose own dependencies are not finished is dead instead of ending the process")
+    @Test("An operation with unfinished Foundation dependencies ends as dead and does not crash the process")
     func unready() async throws {
         let (queue, journal) = (LocalOperationQueue(), Journal())
         let (first, second) = (Synchronous(journal), Synchronous(journal))
@@ -163,7 +163,7 @@ struct FoundationOperationTests {
         #expect(error?.code == .refused)
     }
 
-    @Test("One that is not ready and is cancelled while it waits is cancelled, and nothing of it is started")
+    @Test("An unready operation that is cancelled while it waits ends as cancelled and never starts")
     func unreadyCancelled() async throws {
         let (queue, journal, threads) = (LocalOperationQueue(), Journal(), BlockingThreads(limit: 1))
         queue.isSuspended = true
@@ -174,7 +174,8 @@ struct FoundationOperationTests {
         #expect(local.state == .cancelled)
         let dropped = Unready(journal)
         do { _ = try ValueOperation(foundation: dropped, on: threads) }
-        // What is cancelled unrun is finished by a task of its own, on the shared threads or those given.
+        // A separate task finishes an operation that is cancelled before it runs. That task uses the shared threads or
+        // the given ones.
         let byHand = try ValueOperation(foundation: Unready(journal), on: threads)
         let error = await #expect(throws: OperationsError.self) {
             try await byHand.start()
@@ -186,7 +187,7 @@ struct FoundationOperationTests {
         #expect(unready.isCancelled && !journal.entries.contains("main"))
     }
 
-    @Test("One that becomes unready and is cancelled before its thread takes it up ends as cancelled")
+    @Test("An unready operation cancelled before its thread picks it up ends as cancelled")
     func unreadyCancelledOnItsWay() async throws {
         let (queue, journal, gate, threads) = (LocalOperationQueue(), Journal(), Gate(), BlockingThreads(limit: 1))
         let busy = Task { try await threads.run { gate.block() } }
@@ -202,7 +203,7 @@ struct FoundationOperationTests {
         #expect(!journal.entries.contains("main"))
     }
 
-    @Test("The second of two that would run the same one is refused, however it comes")
+    @Test("A Foundation operation that is already added is refused everywhere else")
     func twice() async throws {
         let (queue, other, journal, gate) = (LocalOperationQueue(), LocalOperationQueue(), Journal(), Gate())
         let operation = Synchronous(journal, gate: gate)
@@ -219,12 +220,12 @@ struct FoundationOperationTests {
         #expect(error?.code == .refused)
         gate.open()
         try await local.value
-        // It has finished: Foundation's queue would end the process here as well.
+        // A finished operation is refused. Foundation's queue would end the process here.
         #expect(throws: OperationsError.self) { try queue.add(foundation: operation) }
         #expect(journal.entries == ["main", "done"])
     }
 
-    @Test("One that has run is refused for that reason each time: a refusal keeps no claim")
+    @Test("A finished operation is refused with the same reason each time: a refusal reserves nothing")
     func refusedTwice() {
         let queue = LocalOperationQueue()
         let operation = Synchronous(Journal())
@@ -235,7 +236,7 @@ struct FoundationOperationTests {
         }
     }
 
-    @Test("From many tasks at once, one of them runs it")
+    @Test("When many tasks add one operation at once, exactly one addition succeeds")
     func contended() async throws {
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 4)
         for _ in 0..<200 {
@@ -251,7 +252,7 @@ struct FoundationOperationTests {
         }
     }
 
-    @Test("One that was dropped unrun may be added again")
+    @Test("An operation that was released before it ran may be added again")
     func droppedUnrun() async throws {
         let (queue, journal) = (LocalOperationQueue(), Journal())
         let operation = Synchronous(journal)
@@ -260,7 +261,7 @@ struct FoundationOperationTests {
         #expect(journal.entries == ["main", "done"])
     }
 
-    @Test("One that was started by hand, or is in Foundation's queue, is refused")
+    @Test("An operation started by hand, or added to Foundation's queue, is refused")
     func begunElsewhere() throws {
         let (queue, journal, theirs) = (LocalOperationQueue(), Journal(), OperationQueue())
         let started = Synchronous(journal)
@@ -275,7 +276,7 @@ struct FoundationOperationTests {
         theirs.waitUntilAllOperationsAreFinished()
     }
 
-    @Test("One that other code starts after it was added is dead instead of ending the process")
+    @Test("An operation that other code starts after adding ends as dead and does not crash the process")
     func begunMeanwhile() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
         queue.isSuspended = true

@@ -1,7 +1,7 @@
 import Operations
 import Foundation
 
-/// A gate that is closed until a test opens it, for tasks and for threads.
+/// A gate for tasks and threads. A test opens it.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -41,7 +41,7 @@ final class Gate: Sendable {
     }
 }
 
-/// Events in order. A waiting test is resumed when its event happens.
+/// An ordered list of events. A waiting test resumes when its event is noted.
 final class Journal: Sendable {
     private struct State {
         var entries: [String] = []
@@ -78,7 +78,7 @@ final class Journal: Sendable {
     func wait(count: Int) async { await wait { $0.count >= count } }
 }
 
-/// Time that moves when a test says so.
+/// A clock that only `advance` moves.
 final class TestClock: Clock, Sendable {
     struct Instant: InstantProtocol {
         var offset: Duration
@@ -98,7 +98,7 @@ final class TestClock: Clock, Sendable {
     }
 
     private let state = Guarded(State())
-    /// Gets an entry whenever something goes to sleep on this clock: the length in seconds.
+    /// Gets an entry for each sleep on this clock: its length in seconds.
     let journal = Journal()
     var now: Instant { state.withLock { $0.now } }
     var minimumResolution: Duration { .nanoseconds(1) }

@@ -14,7 +14,7 @@ struct KeyedOperationTests {
         KeyedOperations(queue: queue, freshness: freshness, maximumResults: results) { now.now }
     }
 
-    @Test("join: all who ask for a key get one operation, and it runs once")
+    @Test("join: all callers for a key get one operation, and it runs once")
     func join() async throws {
         let (queue, gate) = (LocalOperationQueue(), Gate())
         let keyed = keyed(queue)
@@ -31,12 +31,12 @@ struct KeyedOperationTests {
             gate.open()
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
-        // Without freshness a second one may start after the first has ended, but never two at the same time.
+        // Without `freshness`, a second operation may start after the first one ends. Two never run at a time.
         #expect(values.count == runsBox.count)
         #expect(keyed.operation(for: "icon") == nil)
     }
 
-    @Test("join while one is in flight is the same operation; other keys are not held up")
+    @Test("join: a key with a running operation returns that operation; other keys are not blocked")
     func joined() async throws {
         let (queue, gate) = (LocalOperationQueue(), Gate())
         let keyed = keyed(queue)
@@ -53,7 +53,7 @@ struct KeyedOperationTests {
         #expect(try await second.value == 1)
     }
 
-    @Test("replace: the former is cancelled, the latest wins, and never two at once")
+    @Test("replace: the earlier operation is cancelled, the latest one runs, and two never run at a time")
     func replace() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
         let keyed = keyed(queue, freshness: .seconds(60))
@@ -78,11 +78,11 @@ struct KeyedOperationTests {
         gate.open()
         #expect(try await third.value == 3)
         #expect(journal.entries == ["+1", "-1", "+3"])
-        // The first returned its result in spite of the cancel; what is kept is the latest.
+        // The first operation returned a result despite its cancel; the stored result is the latest one.
         #expect(keyed.freshValue(for: "sync") == 3)
     }
 
-    @Test("skip: nothing runs while one is in flight or its result is fresh")
+    @Test("skip: nothing runs while an operation is in flight or its result is fresh")
     func skip() async throws {
         let (queue, gate, now) = (LocalOperationQueue(), Gate(), NowBox())
         let keyed = keyed(queue, freshness: .seconds(60), now: now)
@@ -106,7 +106,7 @@ struct KeyedOperationTests {
         #expect(keyed.run("a", onDuplicate: .skip) { 6 }.origin == .started)
     }
 
-    @Test("enqueue: one after the other, in order, also after a failure")
+    @Test("enqueue: operations run one after the other, in order, also after a failure")
     func enqueue() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
         let keyed = keyed(queue)
@@ -125,7 +125,7 @@ struct KeyedOperationTests {
         #expect(operations[2].operation.state == .dead)
     }
 
-    @Test("Errors are not kept, and a cancelled one is not joined")
+    @Test("A failure is not stored as a result, and a cancelled operation is not joined")
     func failures() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
         let keyed = keyed(queue, freshness: .seconds(60))
@@ -144,7 +144,7 @@ struct KeyedOperationTests {
         #expect(try await second.value == 2)
     }
 
-    @Test("Cancelling a key cancels all that is enqueued for it")
+    @Test("Cancelling a key cancels all its operations")
     func cancelKey() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
         let keyed = keyed(queue)
@@ -163,7 +163,7 @@ struct KeyedOperationTests {
         try await queue.waitUntilAllOperationsAreFinished()
     }
 
-    @Test("keepLatest lets what executes go on, and of those that wait keeps the latest")
+    @Test("keepLatest: the executing operation continues, and only the latest waiting one remains")
     func keepLatest() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
         let keyed = keyed(queue)
@@ -181,7 +181,7 @@ struct KeyedOperationTests {
         #expect(try await later[2].value == 3)
     }
 
-    @Test("debounce runs the last one of a burst, once, and not before its time")
+    @Test("debounce: only the last operation of a burst runs, once, and not before its time")
     func debounce() async throws {
         let (queue, journal) = (LocalOperationQueue(maxConcurrentOperationCount: 4), Journal())
         let keyed = keyed(queue)
@@ -202,7 +202,7 @@ struct KeyedOperationTests {
     // MARK: One step
 
     @Test(
-        "Asking for a key and adding barriers at the same time: nothing is refused, and all of it ends",
+        "Keyed runs and barriers added at the same time are all accepted, and all end",
         arguments: [
             [DuplicatePolicy.enqueue, .replace], [.enqueue, .enqueue], [.replace, .join], [.skip, .replace],
         ]
@@ -220,7 +220,7 @@ struct KeyedOperationTests {
         #expect(keyed.operation(for: "k") == nil)
     }
 
-    @Test("An operation that replace cancels may ask for the key and add a barrier: the latest is in the queue before")
+    @Test("A cancel handler of replace may use the key and add a barrier: the replacement is already in the queue")
     func barrierFromCancel() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
         let keyed = keyed(queue)
@@ -248,7 +248,7 @@ struct KeyedOperationTests {
         #expect(journal.entries == ["former", "latest", "from the cancel", "barrier"])
     }
 
-    @Test("What is joined is in its queue already: adding or starting it again is refused, and it runs once")
+    @Test("A joined operation is already in its queue: adding it elsewhere is refused, and it runs once")
     func joinedIsInItsQueue() async throws {
         let (queue, other) = (LocalOperationQueue(maxConcurrentOperationCount: 2), LocalOperationQueue())
         let keyed = keyed(queue)
@@ -265,7 +265,7 @@ struct KeyedOperationTests {
         }
     }
 
-    @Test("The cache forgets by age and by number, the oldest first")
+    @Test("The cache drops results by age, and the oldest when it is full")
     func cache() {
         var cache = ResultCache<Int, String, ContinuousClock.Instant>(maximumAge: .seconds(10), maximumCount: 3)
         let start = ContinuousClock.now
@@ -283,7 +283,7 @@ struct KeyedOperationTests {
 
     // MARK: Delivery
 
-    @Test("A late result is not delivered to a slot that is used for something else")
+    @Test("A late result is not delivered to a slot that is reused")
     func delivery() async throws {
         let (queue, gate, slot) = (LocalOperationQueue(), Gate(), DeliverySlot())
         let shown = Journal()
@@ -304,7 +304,7 @@ struct KeyedOperationTests {
         #expect(!old.deliver { shown.note("never") })
     }
 
-    @Test("1,000 rows in 12 reused cells: every delivery is the row that the cell shows")
+    @Test("1,000 rows in 12 reused cells: each cell gets results only for the row that it shows")
     func scrolling() async throws {
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 4)
         let cells = (0..<12).map { _ in Cell() }

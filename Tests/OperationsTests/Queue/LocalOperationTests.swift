@@ -11,7 +11,7 @@ struct Oops: Error, Equatable {
 struct LocalOperationTests {
     // MARK: States
 
-    @Test("Only the moves of the table are allowed, and terminal states have none")
+    @Test("Only the transitions of the table are allowed, and terminal states have none")
     func lifecycle() {
         let table: [OperationState: Set<OperationState>] = [
             .blocked: [.ready, .cancelled],
@@ -26,7 +26,7 @@ struct LocalOperationTests {
         }
     }
 
-    @Test("An illegal move ends a debug build")
+    @Test("An illegal transition ends a debug build")
     func illegalMove() async {
         await #expect(processExitsWith: .failure) {
             let operation = ValueOperation {}
@@ -46,7 +46,7 @@ struct LocalOperationTests {
         #expect(try good.result?.get() == 42)
     }
 
-    @Test("A cancelled operation has no value, and says why")
+    @Test("A cancelled operation has no value, and the error gives the reason")
     func cancelledValue() async {
         let operation = ValueOperation { 1 }
         #expect(operation.result == nil)
@@ -58,7 +58,7 @@ struct LocalOperationTests {
         #expect(operation.cancelReason == "not wanted")
     }
 
-    @Test("What the body throws after a cancel ends it as cancelled; what it returns counts")
+    @Test("After a cancel, a thrown error ends the operation as cancelled; a returned value finishes it")
     func cancelWhileExecuting() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
         let throwing = queue.add {
@@ -90,7 +90,7 @@ struct LocalOperationTests {
         #expect(operation.cancelReason == "inside")
     }
 
-    @Test("An executor task whose operation was cancelled does not hand the cancel on to the next operation")
+    @Test("A cancelled operation does not pass its cancel to the next operation of the executor task")
     func cancelIsNotInherited() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(maxConcurrentOperationCount: 1), Journal(), Gate())
         let first = queue.add {
@@ -104,7 +104,7 @@ struct LocalOperationTests {
         #expect(try await second.value == false)
     }
 
-    @Test("Adding twice, or what was started, is refused")
+    @Test("Adding an operation twice, or after its start, is refused")
     func addingTwice() async throws {
         let (queue, other) = (LocalOperationQueue(), LocalOperationQueue())
         queue.isSuspended = true
@@ -154,7 +154,7 @@ struct LocalOperationTests {
         try await queue.waitUntilAllOperationsAreFinished()
     }
 
-    @Test("A negative limit, such as Foundation's default, is the default", arguments: [-1, -2, Int.min])
+    @Test("A negative limit, such as Foundation's default, means the default", arguments: [-1, -2, Int.min])
     func negativeLimit(count: Int) async throws {
         #expect(OperationQueue.defaultMaxConcurrentOperationCount == -1)
         let queue = LocalOperationQueue(maxConcurrentOperationCount: count)
@@ -175,7 +175,7 @@ struct LocalOperationTests {
         try await queue.waitUntilAllOperationsAreFinished()
     }
 
-    @Test("Task priority follows the quality of service, of the operation or else of the queue")
+    @Test("Task priority follows the quality of service of the operation, or else of the queue")
     func quality() async throws {
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 1, qualityOfService: .utility)
         queue.isSuspended = true
@@ -183,7 +183,7 @@ struct LocalOperationTests {
         let urgent = queue.add(LocalOperationOptions(qualityOfService: .userInitiated)) { Task.currentPriority }
         let low = queue.add(LocalOperationOptions(qualityOfService: .background)) { Task.currentPriority }
         queue.isSuspended = false
-        // No task waits here before the end, because a wait raises the priority.
+        // No task waits here before the end, because waiting raises the task priority.
         let journal = Journal()
         low.onEnd { _ in journal.note("end") }
         await journal.wait(for: "end")
@@ -203,7 +203,7 @@ struct LocalOperationTests {
         #expect(try await operation.waitUntilFinished() == .cancelled)
     }
 
-    @Test("The current queue and operation are those of the body, also in its child tasks")
+    @Test("The current queue and operation are those of the running body, also in its child tasks")
     func current() async throws {
         let queue = LocalOperationQueue(name: "mail")
         #expect(LocalOperation.current == nil && LocalOperationQueue.current == nil)
@@ -217,7 +217,7 @@ struct LocalOperationTests {
         #expect(try await outside.value)
     }
 
-    @Test("Cancelling all ends those that wait at once, tells those that run, and starts none")
+    @Test("Cancelling a queue ends waiting operations at once, cancels running ones and starts none")
     func cancelAll() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(maxConcurrentOperationCount: 2), Journal(), Gate())
         let running = (0..<2).map { number in

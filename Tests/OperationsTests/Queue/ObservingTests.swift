@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Waiting for local operations and observing them", .timeLimit(.minutes(60)))
 struct ObservingTests {
-    @Test("Cancelling who waits ends the waiting and not the operation")
+    @Test("Cancelling a waiting task ends the wait but not the operation")
     func cancelledWait() async throws {
         let (queue, gate) = (LocalOperationQueue(), Gate())
         let operation = queue.add {
@@ -25,7 +25,7 @@ struct ObservingTests {
         #expect(try await operation.value == 1)
     }
 
-    @Test("Hooks run once, in order, before the waiters go on")
+    @Test("Hooks run once, in order, before waiting tasks resume")
     func hooks() async throws {
         let (queue, journal) = (LocalOperationQueue(), Journal())
         let operation = ValueOperation { throw Oops(number: 1) }
@@ -38,7 +38,7 @@ struct ObservingTests {
         #expect(journal.entries.last == "late dead")
     }
 
-    @Test("A hook may use queue and operation as it likes")
+    @Test("A hook may call its queue and operation")
     func reentrantHook() async throws {
         let (queue, journal) = (LocalOperationQueue(maxConcurrentOperationCount: 1), Journal())
         let operation = ValueOperation {}
@@ -52,7 +52,7 @@ struct ObservingTests {
         try await queue.waitUntilAllOperationsAreFinished()
     }
 
-    @Test("A stream of changes begins with the present state and ends after the terminal one")
+    @Test("A stream of changes begins with the current state and ends with the terminal one")
     func changes() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
         let (first, operation) = (
@@ -86,7 +86,7 @@ struct ObservingTests {
         #expect(late == [.state(.cancelled)])
     }
 
-    @Test("The queue's stream has every change of every operation, none twice and none out of order")
+    @Test("The queue's stream has every change of every operation once and in order")
     func queueChanges() async throws {
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 8)
         let changes = queue.changes
@@ -108,7 +108,7 @@ struct ObservingTests {
         #expect(states.values.allSatisfy { $0 == [.ready, .executing, .finished] })
     }
 
-    @Test("A queue's progress counts what was added and what has ended, in whatever way, and of a batch alone")
+    @Test("A queue's progress counts added and ended operations; `since` counts one batch alone")
     func queueProgress() async throws {
         let (queue, gate) = (LocalOperationQueue(maxConcurrentOperationCount: 1), Gate())
         #expect(queue.progress == LocalQueueProgress(completed: 0, total: 0))
@@ -129,7 +129,7 @@ struct ObservingTests {
         #expect(queue.progress == LocalQueueProgress(completed: 6, total: 6))
     }
 
-    @Test("The stream of a queue's progress begins with the present, never goes back, and ends with the queue")
+    @Test("The stream of a queue's progress begins with the current value, never goes back, and ends with the queue")
     func queueProgressChanges() async throws {
         let (gate, count) = (Gate(), 100)
         var queue: LocalOperationQueue? = LocalOperationQueue()

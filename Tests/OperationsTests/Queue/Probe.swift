@@ -1,7 +1,7 @@
 import Foundation
 import Operations
 
-/// Says when it is released.
+/// Calls its hook when it is released.
 final class Released: Sendable {
     private let hook: @Sendable () -> Void
     init(_ hook: @escaping @Sendable () -> Void) { self.hook = hook }
@@ -13,7 +13,7 @@ final class Probe: Sendable {
 }
 
 extension Implementation {
-    /// An operation whose body holds what the probe holds.
+    /// Returns an operation whose body keeps the value of the probe alive.
     func holding(_ probe: Probe, _ journal: Journal, gate: Gate) -> any OperationAdapter {
         let held = probe.value.withLock { $0 }
         switch self {

@@ -1,7 +1,7 @@
 import Foundation
 import Operations
 
-/// One face for both queues, so that one suite states what they have in common.
+/// A common interface for both queues: one suite tests both.
 enum Implementation: String, CaseIterable, Sendable, CustomStringConvertible {
     case sluice, foundation
 
@@ -13,7 +13,7 @@ enum Implementation: String, CaseIterable, Sendable, CustomStringConvertible {
         return queue
     }
 
-    /// An operation that notes `+name`, passes the gate, and notes `-name`.
+    /// Returns an operation that notes `+name`, passes the gate, and notes `-name`.
     func operation(_ name: String, _ journal: Journal, gate: Gate? = nil) -> any OperationAdapter {
         switch self {
         case .sluice:
@@ -35,7 +35,7 @@ enum Implementation: String, CaseIterable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// An operation that says what its own queue is.
+    /// Returns an operation that notes its current queue.
     func operation(asking journal: Journal) -> any OperationAdapter {
         switch self {
         case .sluice:
@@ -47,7 +47,7 @@ enum Implementation: String, CaseIterable, Sendable, CustomStringConvertible {
                 }
             )
         case .foundation:
-            // Foundation has no current operation; the queue is what there is.
+            // Foundation has no current operation, so only the queue is noted.
             FoundationOperation(BlockOperation { journal.note("\(OperationQueue.current?.name ?? "none"), asking") })
         }
     }
@@ -172,7 +172,7 @@ final class FoundationOperation: OperationAdapter {
     func onEnd(_ hook: @escaping @Sendable () -> Void) { operation.completionBlock = hook }
 }
 
-/// Runs something that blocks on a thread of its own.
+/// Runs blocking work on a separate thread.
 func onThread(_ work: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
         Thread.detachNewThread {

@@ -1,6 +1,6 @@
 import Operations
 
-/// What the scheduler should do, written as simply as possible: every question is answered by looking at everything.
+/// A reference for the scheduler, written as simply as possible: each answer examines all operations.
 struct ReferenceModel {
     struct Edge {
         let dependency: Int
@@ -15,7 +15,7 @@ struct ReferenceModel {
         var priority = OperationPriority.normal
         var attempts = 0
         var isCancelled = false
-        /// Unresolved ones.
+        /// Unresolved dependencies
         var edges: [Edge] = []
     }
 
@@ -25,7 +25,7 @@ struct ReferenceModel {
         var section = 0
     }
 
-    /// All that may still matter, by number.
+    /// All operations that may still matter, by number
     var operations: [Int: Operation] = [:]
     var queues: [Queue]
     var order = 0
@@ -34,7 +34,7 @@ struct ReferenceModel {
         operations.filter { $0.value.queue == queue && !$0.value.state.isTerminal }.map(\.key)
     }
 
-    // MARK: What may happen
+    // MARK: Steps
 
     mutating func add(_ number: Int, to queue: Int, asBarrier: Bool) -> Bool {
         guard let operation = operations[number] else { return false }
@@ -83,7 +83,7 @@ struct ReferenceModel {
         for number in members { cancel(number) }
     }
 
-    /// The next to run.
+    /// The operation that starts next
     func next(in queue: Int) -> Int? {
         let members = alive(in: queue)
         let executing = members.filter { operations[$0]?.state == .executing }.count
@@ -136,7 +136,7 @@ struct ReferenceModel {
         }
     }
 
-    /// Whether one waits for the other, by dependencies and by barriers.
+    /// Returns whether one operation waits for the other through dependencies or barriers.
     private func waits(_ number: Int, for other: Int) -> Bool {
         var seen: Set<Int> = [number]
         var front = [number]

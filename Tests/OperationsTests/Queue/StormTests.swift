@@ -4,9 +4,9 @@ import Testing
 
 @testable import Operations
 
-@Suite("Local queues under many tasks", .timeLimit(.minutes(60)))
+@Suite("Local queues used by many tasks", .timeLimit(.minutes(60)))
 struct StormTests {
-    @Test("From many tasks at once, every operation ends exactly once and the count comes back to zero")
+    @Test("With many tasks at once, every operation ends exactly once and the count returns to zero")
     func storm() async throws {
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 4)
         let ends = Journal()
@@ -31,12 +31,12 @@ struct StormTests {
         }
         try await queue.waitUntilAllOperationsAreFinished()
         #expect(queue.operationCount == 0 && queue.executingCount == 0)
-        // Hooks of what was cancelled while it waited run in tasks of their own.
+        // A waiting operation that is cancelled runs its hook in a separate task.
         await ends.wait(count: 8 * 300)
         #expect(ends.entries.count == 8 * 300)
     }
 
-    @Test("Two queues under everything at once from many tasks: every operation ends, exactly once")
+    @Test("Two queues under all calls at once from many tasks: every operation ends exactly once")
     func everythingAtOnce() async throws {
         let queues = [
             LocalOperationQueue(maxConcurrentOperationCount: 3), LocalOperationQueue(maxConcurrentOperationCount: 2),
@@ -53,7 +53,8 @@ struct StormTests {
         let operations = shared.operations.withLock { $0 }
         for queue in queues { queue.isSuspended = false }
         for queue in queues { queue.maxConcurrentOperationCount = 2 }
-        // What waits for an operation that was never added, or is held by a failed one, would wait for ever.
+        // Some operations wait for one that was never added, or are held by a failed one. Without a cancel these would
+        // wait forever.
         for operation in operations where operation.state == .blocked { operation.cancel() }
         for queue in queues { try await queue.waitUntilAllOperationsAreFinished() }
         for operation in operations { operation.cancel() }
@@ -93,7 +94,7 @@ struct StormTests {
     }
 }
 
-/// The operations that all tasks know.
+/// The operations that all tasks share
 private final class Crowd: Sendable {
     let operations = Guarded<[ValueOperation<Void>]>([])
 }

@@ -5,15 +5,15 @@ import Sluice
 
 @testable import SluiceCLI
 
-/// A world in memory that is wrong: an answer of `explain`, or something that never ends.
+/// An error of a world in memory: a wrong answer of `explain`, or an operation that never ends.
 struct WorldFault: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Queues in memory, on which producers, operators and workers take random steps that meet: every feature beside every other. From time to
-/// time it is calm, and then what `explain` says must be so. Time is a clock that only steps move.
+/// Queues in memory on which producers, operators and workers take random steps, so all features meet. From time to
+/// time the world is calm, and the answers of `explain` must then be right. Only steps move the clock.
 ///
-/// `scripts/soak` plays the same with real processes on Redis; this one tries hundreds of worlds a minute.
+/// `scripts/soak` does the same with real processes on Redis; this test covers hundreds of worlds a minute.
 struct World {
     static let queues = ["a", "b", "c"]
     static let keys = ["acme", "bolt"]
@@ -21,7 +21,7 @@ struct World {
     static let lease: Int64 = 15_000
     static let name = "step"
 
-    /// A run of the worker.
+    /// A running operation of the worker.
     struct Held {
         var queue: String
         var operation: ClaimedOperation
@@ -31,20 +31,21 @@ struct World {
     let broker: InMemoryBroker
     let client: SluiceClient
     var chance: SeededGenerator
-    /// All that was ever enqueued with a record.
+    /// All operations that were ever enqueued with a record.
     var known: [DependencyName] = []
     var groups: [DependencyName] = []
-    /// The one that works now. Those before it are lost.
+    /// The current worker. Earlier ones are lost.
     var worker = WorkerID("worker-0")
     private var workers = 0
     var held: [Held] = []
-    /// Bodies whose cancel was forced, with queue and fence, until the worker has said that they have stopped.
+    /// Operations cancelled by force, with queue and fence, until the worker has reported that their bodies have
+    /// stopped.
     var stopping: [(queue: String, fence: Int64, id: OperationID)] = []
     var isQuiet = false
     var made: UInt64 = 0
-    /// How often something has come up: reasons of `explain`, enqueues that were refused, starts.
+    /// The number of occurrences of each event: reasons of `explain`, accepted and refused enqueues, starts.
     var tally: [String: Int] = [:]
-    /// The steps that were taken.
+    /// The steps so far.
     private(set) var log: [String] = []
 
     init(seed: UInt64) {
@@ -53,7 +54,7 @@ struct World {
         chance = SeededGenerator(seed: seed)
     }
 
-    /// The one that works from now on.
+    /// Replaces the current worker by a new one.
     mutating func replaceWorker() {
         workers += 1
         (worker, held, stopping, isQuiet) = (WorkerID("worker-\(workers)"), [], [], false)
@@ -66,12 +67,12 @@ struct World {
     mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &chance) }
     mutating func chance(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &chance) < probability }
     mutating func queue() -> String { Self.queues[number(0...Self.queues.count - 1)] }
-    /// One of the last that were enqueued.
+    /// One of the latest operations.
     mutating func some() -> DependencyName? { known.suffix(30).randomElement(using: &chance) }
 
     func home(of name: DependencyName) -> String { name.queue ?? Self.queues[0] }
 
-    /// Records of all that is there, by queue.
+    /// The records of all existing operations, by queue.
     func details() async throws -> [OperationDetail] {
         var details: [OperationDetail] = []
         for queue in Self.queues {
@@ -83,7 +84,7 @@ struct World {
 
     // MARK: A calm
 
-    /// A heartbeat in each queue, as the worker's loops send it.
+    /// Sends a heartbeat in each queue, as the worker's loops do.
     mutating func beat() throws {
         let info = WorkerInfo(
             host: "h",
@@ -111,7 +112,8 @@ struct World {
         }
     }
 
-    /// The worker says of bodies whose cancel was forced that they have stopped: until then they have their keys.
+    /// Reports that the bodies of operations cancelled by force have stopped. Until then the operations keep their
+    /// keys.
     private mutating func reportStopped() async throws {
         for (queue, fence, id) in stopping {
             held.removeAll { $0.queue == queue && $0.operation.fence == fence }
@@ -121,7 +123,7 @@ struct World {
         stopping = []
     }
 
-    /// All that workers do between two heartbeats besides claims: recoveries, ends for other queues.
+    /// Does the work of workers between two heartbeats, except claims: recoveries, and ends for other queues.
     func settle() async throws {
         for _ in 0..<200 {
             var isBusy = false
@@ -146,7 +148,7 @@ struct World {
         return claimed
     }
 
-    /// Compares what `explain` says with what a worker gets that has room for all.
+    /// Compares the answers of `explain` with the claims of a worker that has room for all operations.
     mutating func calm() async throws {
         try beat()
         try await reportStopped()
@@ -161,15 +163,15 @@ struct World {
         let after = Dictionary(
             uniqueKeysWithValues: try await details().map { (DependencyName($0.id, queue: $0.queue), $0) }
         )
-        // An end while others are claimed, as an expiry is, may let these start.
+        // An operation that ends during the claims, for example by expiry, may let others start.
         let hasEnded = before.contains { after[DependencyName($0.id, queue: $0.queue)]?.state.isTerminal ?? true }
         for explanation in explanations {
             for (code, _) in explanation.reasons { tally[code, default: 0] += 1 }
             let (id, queue) = (explanation.situation.detail.id, explanation.situation.queue)
             let isClaimed = claimed[queue]?.contains(id) ?? false
             let now = after[DependencyName(id, queue: queue)]
-            // The death of a worker shows when its lease is over. The only place of a limit may go to what has become due, or to a lower lane
-            // that has waited long.
+            // A dead worker counts as live until its lease ends. The only place of a limit may go to an operation that
+            // has become due, or to a lower lane that has waited long.
             let isKnown =
                 (!isQuiet || explanation.situation.liveWorkers.count == 1)
                 && (explanation.situation.isUnlimited || claimed[queue]?.isEmpty ?? true)
@@ -191,7 +193,7 @@ struct World {
 }
 
 extension Explanation {
-    /// With these it starts only when something else happens.
+    /// Reasons that keep an operation from starting until another event.
     private static let stays: Set<String> = [
         "held", "needs", "keyTaken", "notDue", "snoozed", "retryDelay", "paused", "limited", "rateReached",
         "keyLimited",
@@ -200,7 +202,7 @@ extension Explanation {
 
     var reasonToStay: String? { reasons.first { Self.stays.contains($0.code) }?.code }
 
-    /// The next claim takes it.
+    /// Whether the next claim takes the operation, according to the reasons.
     var saysItStarts: Bool {
         guard !situation.detail.isGroup else { return false }
         return reasons.isEmpty
@@ -209,7 +211,7 @@ extension Explanation {
 }
 
 extension Situation {
-    /// Neither its queue nor its limit key has a limit.
+    /// Whether neither the queue nor the limit key has a limit.
     fileprivate var isUnlimited: Bool {
         let key = limitKey?.limit
         return snapshot.limits.concurrency == nil && snapshot.limits.rate == nil && key?.concurrency == nil

@@ -4,12 +4,15 @@ import Sluice
 
 @testable import SluiceCLI
 
-// The end of a world: nothing holds anything back any more, and so all must end.
+// The end of a world: nothing holds operations back, so all must end.
 extension World {
-    /// Rounds after which all must have ended. Each takes twice the time of the one before, the last ones hours.
+    /// The number of rounds after which all operations must have ended. Each round takes twice as long as the one
+    /// before; the last ones take hours.
     private static let rounds = 13
 
-    /// - Throws: `WorldFault` for what never ends, and for a key, a place or a count that is not given back.
+    /// Ends the world.
+    ///
+    /// - Throws: `WorldFault` for an operation that never ends, and for a key, a place or a count that is not freed.
     mutating func end() async throws {
         note("the end")
         try await free()
@@ -21,9 +24,9 @@ extension World {
         try await expectNothingTaken()
     }
 
-    /// Lets time pass and all run that may.
+    /// Lets time pass, and runs all operations that can run.
     ///
-    /// - Returns: what has not ended then.
+    /// - Returns: the operations that have not ended.
     private mutating func goOn() async throws -> [OperationDetail] {
         var open: [OperationDetail] = []
         for round in 0..<Self.rounds {
@@ -33,14 +36,15 @@ extension World {
             open = try await details().filter { !$0.state.isTerminal }
             if open.isEmpty { break }
             clock.advance(by: .seconds(5 << round))
-            // The lease of the one that was there may have ended. Those before it count as lost a lease after the silence.
+            // The old worker's lease may have ended. After the silence, earlier workers count as lost only one lease
+            // later.
             replaceWorker()
             advance(by: 2 * Self.lease)
         }
         return open
     }
 
-    /// Operators take back all that they have set.
+    /// Reverts all settings of operators.
     private mutating func free() async throws {
         isQuiet = false
         for queue in Self.queues {
@@ -57,15 +61,15 @@ extension World {
         for group in groups { _ = try await broker.closeGroup(group.id, by: "ann", queue: home(of: group)) }
     }
 
-    /// Operations that still wait, wait for a person, as `explain` says: a need of theirs has ended badly. A cancel ends them, and lets those go on
-    /// that wait for them.
+    /// Cancels operations that wait for a person, because a dependency has ended badly. Dependents of a cancelled
+    /// operation then continue.
     private mutating func endForPersons(_ open: [OperationDetail]) async throws {
         let explanations = try await SituationReader(client: client).read(open, isMeasured: false).map {
             Explanation($0)
         }
         let stuck = explanations.filter { !Set($0.reasons.map(\.code)).isDisjoint(with: ["needs", "members"]) }
         guard !stuck.isEmpty else {
-            // With what it waits for.
+            // `explain` adds the chain of operations that this one waits for.
             throw fault("it never ends", try await SituationReader(client: client).explain([open[0]])[0], open[0])
         }
         for explanation in stuck {

@@ -23,7 +23,7 @@ extension World {
         }
     }
 
-    /// A worker that lives is never late with its heartbeats.
+    /// Advances the clock, with heartbeats in time: a live worker is never late.
     mutating func advance(by milliseconds: Int64) {
         var left = milliseconds
         while left > 0 {
@@ -57,7 +57,7 @@ extension World {
     }
 
     private mutating func hand(over operations: [NewOperation], to queue: String) async {
-        // Cycles, closed groups and what is gone are refused, of which other tests are.
+        // Cycles, closed groups and missing dependencies are refused; other tests cover that.
         guard let outcomes = try? await client.handOver(operations, queue: queue, durability: .none).outcomes else {
             return tally["refused", default: 0] += 1
         }
@@ -196,7 +196,7 @@ extension World {
         _ = try await broker.giveBack([back], worker: worker, queue: held.queue)
     }
 
-    /// The worker dies with all that it holds; another one comes.
+    /// Lets the worker die with all its operations; a new one replaces it.
     private mutating func lose() {
         note("the worker dies with \(held.map(\.operation.id))")
         replaceWorker()

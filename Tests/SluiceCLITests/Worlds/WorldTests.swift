@@ -2,13 +2,14 @@ import Foundation
 import Operations
 import Testing
 
-/// Random worlds in memory. Seeds are fixed; `SLUICE_WORLDS` chooses how many, and `SLUICE_SEED` the first one.
+/// Random worlds in memory. Seeds are fixed; `SLUICE_WORLDS` sets the number of worlds, and `SLUICE_SEED` the first
+/// seed.
 @Suite("Worlds in memory", .timeLimit(.minutes(60)))
 struct WorldTests {
     private static let steps = 150
     private static let stepsToCalm = 10
 
-    @Test("What explain says is so, whatever meets; in the end everything ends, and keys and places are free")
+    @Test("After random steps explain is right, and in the end all operations have ended and no key is taken")
     func worlds() async throws {
         let worlds = Self.number("SLUICE_WORLDS") ?? 50
         let first = Self.number("SLUICE_SEED") ?? 1
@@ -19,14 +20,14 @@ struct WorldTests {
         print(
             "worlds: \(worlds); \(tally.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))"
         )
-        // Nothing would be wrong in worlds in which nothing happens.
+        // Worlds without events would pass as well, so a minimum of events is required.
         guard worlds >= 50 else { return }
         #expect(tally["start", default: 0] > 50 * worlds)
         #expect(tally["taken", default: 0] > 4 * tally["refused", default: 0])
         for code in Self.reasons { #expect(tally[code, default: 0] > 0, "no operation has had this reason: \(code)") }
     }
 
-    /// Each comes up in 50 worlds.
+    /// The reasons that each occur in 50 worlds.
     private static let reasons = [
         "held", "needs", "keyTaken", "notDue", "snoozed", "retryDelay", "paused", "limited", "rateReached",
         "keyLimited",

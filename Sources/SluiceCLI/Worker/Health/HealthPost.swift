@@ -5,9 +5,10 @@ import Logging
 import WorkerRuntime
 import Synchronization
 
-/// Publishes a worker's health while it runs: checks it every two seconds and writes the file, or serves the port.
+/// Publishes a worker's health while it runs. Checks the health every two seconds, and writes a file or serves a port.
 ///
-/// The file has a thread of its own and the port an event loop, because bodies that never yield must not make a worker look dead.
+/// The file has its own thread and the port an event loop, because bodies that never yield must not make a worker look
+/// dead.
 final class HealthPost: Sendable {
     private static let interval: DispatchTimeInterval = .seconds(2)
 
@@ -24,7 +25,7 @@ final class HealthPost: Sendable {
         self.health = health
     }
 
-    /// Starts.
+    /// Starts to publish.
     ///
     /// - Throws: `CLIError` with `.badConfiguration` if the file cannot be written or the port cannot be opened.
     func start() async throws {
@@ -50,7 +51,7 @@ final class HealthPost: Sendable {
         thread.start()
     }
 
-    /// Stops, and removes the file so that it does not show the health of an ended worker.
+    /// Stops, and removes the file: it must not show the health of an ended worker.
     func stop() async {
         isEnding.signal()
         await withCheckedContinuation { continuation in
@@ -85,7 +86,7 @@ final class HealthPost: Sendable {
         }
     }
 
-    /// Writes the file atomically: to another file, which is then renamed.
+    /// Writes the file atomically: writes another file and renames it.
     private func write(to path: String) throws {
         try PartialFile.replace(path, with: Array(HealthReport(health()).json.utf8))
     }

@@ -3,7 +3,7 @@ import Operations
 import TerminalText
 import WorkerRuntime
 
-/// The report about a worker's health. Its existence shows that the process lives.
+/// A report about a worker's health. The report itself shows that the process lives.
 struct HealthReport: Sendable {
     var health: WorkerHealth
     /// Milliseconds since 1970 by this machine's clock.

@@ -2,9 +2,10 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Answers `GET /live` with 200, and `GET /ready` with 200 or 503; both with the report as JSON. One request a connection.
+/// Answers `GET /live` with 200, and `GET /ready` with 200 or 503; both with the report as JSON. Serves one request for
+/// each connection.
 final class HealthServer: Sendable {
-    /// The number of pending connections. Few clients connect.
+    /// The limit for pending connections. Few clients connect.
     private static let backlog: Int32 = 64
     private let group: MultiThreadedEventLoopGroup
     private let channel: any Channel
@@ -18,9 +19,9 @@ final class HealthServer: Sendable {
         address = "\(name):\(channel.localAddress?.port ?? 0)"
     }
 
-    /// Opens the port; 0 = a free one.
+    /// Opens the port; 0 = any free port.
     ///
-    /// - Throws: `CLIError` with `.badConfiguration` if it cannot be opened.
+    /// - Throws: `CLIError` with `.badConfiguration` if the port cannot be opened.
     static func start(
         host: String,
         port: Int,
@@ -56,12 +57,12 @@ final class HealthServer: Sendable {
     }
 }
 
-/// One connection: waits for the end of the request, answers, closes.
+/// Handles a connection: waits for the end of the request, answers and closes.
 private final class HealthHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// An idle connection is closed after this time.
+    /// The time after which an idle connection is closed.
     private static let patience: TimeAmount = .seconds(5)
     private let report: @Sendable () -> HealthReport
     private var request: HTTPRequestHead?

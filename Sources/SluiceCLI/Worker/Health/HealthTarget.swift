@@ -1,11 +1,11 @@
 import TerminalText
 
-/// Where a worker publishes its health: a file, or a port with HTTP.
+/// The place for a worker's health: a file, or a port with HTTP.
 enum HealthTarget: Equatable, Sendable {
     case file(path: String)
     case port(host: String, number: Int)
 
-    /// Reads `8080` (on the loopback), `0.0.0.0:8080`, `[::]:8080` or the path of a file; `./8080` is a file.
+    /// Reads `8080` (on the loopback), `0.0.0.0:8080`, `[::]:8080` or the path of a file. `./8080` is a file.
     ///
     /// - Throws: `CLIError` with `.usage`.
     init(parsing text: String) throws(CLIError) {

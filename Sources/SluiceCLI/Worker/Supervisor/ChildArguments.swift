@@ -1,6 +1,6 @@
 import Operations
 
-/// The arguments of a supervisor's children: its own, without those for the supervisor.
+/// The arguments of a supervisor's children: the supervisor's arguments without those for itself.
 enum ChildArguments {
     private static let own = ["--processes", "--health"]
 

@@ -2,13 +2,15 @@ import Foundation
 import Operations
 import WorkerRuntime
 
-/// The health of a supervisor's processes: a file of each in a private folder.
+/// The health of a supervisor's processes. Each process writes a file in a private folder.
 struct HealthBoard: Sendable {
-    /// An older file does not count, because its process hangs or has ended.
+    /// The largest age of a file in milliseconds. The process of an older file hangs or has ended.
     private static let patienceMilliseconds: Int64 = 10_000
     let folder: URL
 
-    /// - Throws: `CLIError` if no folder can be made.
+    /// Makes the folder.
+    ///
+    /// - Throws: `CLIError` if the folder cannot be made.
     init() throws(CLIError) {
         folder = try PrivateFolder.make("sluice-health")
     }
@@ -19,7 +21,7 @@ struct HealthBoard: Sendable {
 
     func remove() { try? FileManager.default.removeItem(at: folder) }
 
-    /// The health of all processes: ready if one of them is ready, because that one claims ready operations.
+    /// The health of all processes: ready if one process is ready, because that one claims ready operations.
     func health(of workers: [WorkerID], count: Int) -> WorkerHealth {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         let words = workers.map { worker in

@@ -1,11 +1,12 @@
 import Foundation
 
-/// A pipe by which the workers of a supervisor see that it has ended, however that came about: they read, it never writes.
+/// A pipe that shows workers the end of their supervisor, for any cause. Workers read from the pipe; the supervisor
+/// never writes.
 package enum ParentWatch {
-    /// Makes one.
+    /// Makes the pipe.
     ///
-    /// - Returns: the end to hand to workers. The other one closes with this process.
-    /// - Throws: `CLIError` if descriptors are used up.
+    /// - Returns: the end to pass to workers. The other end closes with this process.
+    /// - Throws: `CLIError` if no descriptors are left.
     package static func make() throws(CLIError) -> Int32 {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {
@@ -15,7 +16,7 @@ package enum ParentWatch {
         return ends[0]
     }
 
-    /// Calls a closure when the supervisor has ended. Used in a worker.
+    /// Calls a closure when the supervisor has ended. Workers call this.
     static func watch(_ body: @escaping @Sendable () -> Void) {
         let thread = Thread {
             var byte: UInt8 = 0

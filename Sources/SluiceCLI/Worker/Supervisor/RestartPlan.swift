@@ -1,6 +1,6 @@
 import WorkerRuntime
 
-/// Decides what a supervisor does when one of its processes has ended.
+/// Decides the supervisor's next step after the end of a process.
 struct RestartPlan: Sendable {
     enum Step: Sendable, Equatable {
         case restart(after: Duration)
@@ -10,21 +10,23 @@ struct RestartPlan: Sendable {
         case fail(ExitStatus)
     }
 
-    /// A process that lived this long is restarted at once.
+    /// The lifetime after which an ended process is restarted at once.
     static let steady: Duration = .seconds(10)
     private static let first: Duration = .milliseconds(100)
     private static let longest: Duration = .seconds(30)
 
     let burst: WorkerConfiguration.Burst
-    /// How many processes in a row ended after a short life.
+    /// The number of restarts since the last process that lived for `steady`, including its own restart.
     private var failures = 0
     private var isFirstLife = true
 
     init(burst: WorkerConfiguration.Burst) { self.burst = burst }
 
+    /// Decides the next step.
+    ///
     /// - Parameters:
-    ///   - end: how the process ended.
-    ///   - lifetime: how long it lived.
+    ///   - end: the way in which the process ended.
+    ///   - lifetime: the time for which the process lived.
     ///   - isStopping: whether the supervisor is stopping.
     mutating func step(after end: WorkerProcess.End, lifetime: Duration, isStopping: Bool) -> Step {
         defer { isFirstLife = false }

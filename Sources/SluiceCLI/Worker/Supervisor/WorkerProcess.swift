@@ -2,9 +2,9 @@ import Foundation
 import Operations
 import Synchronization
 
-/// A worker that runs as a child of this process.
+/// A worker that runs in a child process.
 package final class WorkerProcess: Sendable {
-    /// How it ended.
+    /// The way in which the process ended.
     package enum End: Sendable, Equatable, CustomStringConvertible {
         case exited(code: Int32)
         case killed(signal: Int32)
@@ -18,7 +18,7 @@ package final class WorkerProcess: Sendable {
     }
 
     private struct State {
-        /// How the process ended. Set when it is reaped: afterwards the pid may belong to another process.
+        /// The end of the process, set when the process is reaped. Afterwards the pid may belong to another process.
         var end: End?
         var waiter: CheckedContinuation<End, Never>?
     }
@@ -31,9 +31,9 @@ package final class WorkerProcess: Sendable {
     /// Starts this program again.
     ///
     /// - Parameters:
-    ///   - arguments: without the program's name.
-    ///   - parentPipe: becomes its standard input.
-    ///   - isSilent: what it writes goes nowhere; else to where this process writes.
+    ///   - arguments: the arguments without the program's name.
+    ///   - parentPipe: the descriptor that becomes the process's stdin.
+    ///   - isSilent: whether output is discarded. Otherwise it goes where this process writes.
     /// - Throws: `CLIError` if no process can be started.
     package init(_ worker: WorkerID, arguments: [String], parentPipe: Int32, isSilent: Bool = false) throws(CLIError) {
         self.worker = worker
@@ -43,14 +43,14 @@ package final class WorkerProcess: Sendable {
         thread.start()
     }
 
-    /// Sends a signal, if it still runs.
+    /// Sends a signal if the process still runs.
     package func send(_ signal: Int32) {
         state.withLock { state in
             if state.end == nil { _ = kill(pid, signal) }
         }
     }
 
-    /// Waits for its end; one caller.
+    /// Waits for the end of the process. Supports only one caller.
     package func end() async -> End {
         await withCheckedContinuation { continuation in
             let end = state.withLock { state -> End? in
@@ -61,7 +61,7 @@ package final class WorkerProcess: Sendable {
         }
     }
 
-    /// Blocks until the process has ended. Reaps it and notes the end in one step.
+    /// Blocks until the process has ended, then reaps it and stores the end in one step.
     private func collect() {
         var info = siginfo_t()
         while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
@@ -77,7 +77,8 @@ package final class WorkerProcess: Sendable {
         waiter?.resume(returning: end)
     }
 
-    /// Starts the process in a group of its own: a terminal's Ctrl-C is for the supervisor, which passes it on.
+    /// Starts the process in a process group of its own. A terminal's Ctrl-C then reaches only the supervisor, which
+    /// passes it on.
     private static func spawn(_ arguments: [String], _ parentPipe: Int32, _ isSilent: Bool) throws(CLIError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -97,7 +98,7 @@ package final class WorkerProcess: Sendable {
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
-        // Signals that are ignored here would be ignored in the child until it handles them.
+        // Signals that are ignored here would stay ignored in the child until the child handles them.
         for number in StopSignals.heard { sigaddset(&signals, number) }
         posix_spawnattr_setsigdefault(&attributes, &signals)
         let words = ([CommandLine.arguments.first ?? Program.name] + arguments).map { strdup($0) }
