@@ -1,4 +1,4 @@
-"""Scenarios with many operations, with threads that are all taken, and with a supervisor."""
+"""Scenarios with many operations, with all threads taken, and with a supervisor."""
 import os
 import pathlib
 import signal
@@ -13,7 +13,8 @@ from wire import Claims
 @scenario("threads", "every thread of the pool computes without yielding for ten leases: nothing is reclaimed")
 def threads(cluster):
     lease, count = 1.5, os.cpu_count()
-    # Who has no thread left cannot claim: the second worker starts when all is claimed, only to be there for a takeover.
+    # A worker without a free thread cannot claim. The second worker starts after all claims, only as a candidate for a
+    # takeover.
     busy = cluster.worker(count, "--lease", "1500ms", verb="test-worker")
     cluster.enqueue(count, name="test.spin", args={"seconds": 10 * lease, "ledger": str(cluster.ledger.path)})
     running(cluster, count)
@@ -72,6 +73,7 @@ def claims(cluster):
         ids += cluster.enqueue(100, "sleep 0.02")
         until(lambda: cluster.ended() > len(ids) - 50, "most of them end")
     cluster.drain()
+    reader.check()
     starts = cluster.ledger.by_id()
     assert all(len(starts[id]) == 1 for id in ids), "a lost reply made an operation run twice"
     no_worker_died(cluster)
@@ -84,12 +86,13 @@ def claims(cluster):
           bound=RECOVERY)
 def overlap(cluster):
     reader = cluster.proxy.reader = Claims(every=15, behind=1)
-    # On a long way a worker keeps more calls under way, and loses more of them at once.
+    # With a long round trip a worker has more calls in flight, and loses more of them at once.
     cluster.proxy.delay = 0.005
     for _ in range(2):
         cluster.worker(500, verb="test-worker", through_proxy=True)
     ids = cluster.enqueue(30_000 if cluster.is_long else 4000, name="test.spin", args={"seconds": 0, "ledger": str(cluster.ledger.path)})
     cluster.drain()
+    reader.check()
     no_worker_died(cluster)
     starts = cluster.ledger.by_id()
     twice = [id for id in ids if len(starts[id]) != 1]
@@ -120,5 +123,5 @@ def many(cluster):
             cluster.start_redis()
         cluster.drain(600)
     finished = sum(record["state"] == "finished" for record in cluster.records().values())
-    # Whose worker was killed three times is dead, with the reason; a few kills must not make any dead.
+    # An operation whose worker was killed three times is dead. A few kills must not make any operation dead.
     assert finished == operations or cluster.is_long, f"{operations - finished} of {operations} did not finish"

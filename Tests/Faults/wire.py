@@ -1,4 +1,4 @@
-"""Parses the protocol in a proxy, to lose only the replies of claims."""
+"""Parses the Redis protocol in a proxy, so that only replies of claims are lost."""
 import collections
 import hashlib
 import threading
@@ -6,7 +6,7 @@ import time
 
 
 def end_of(data, start=0):
-    """The end of the message that begins at `start`; None = more bytes are needed."""
+    """Returns the end of the message that begins at `start`, or None if more bytes are needed."""
     line = data.find(b"\r\n", start)
     if line < 0:
         return None
@@ -24,7 +24,7 @@ def end_of(data, start=0):
 
 
 def words(message):
-    """The words of a command."""
+    """Returns the words of a command."""
     found, start = [], message.find(b"\r\n") + 2
     while start < len(message):
         line = message.find(b"\r\n", start)
@@ -35,15 +35,18 @@ def words(message):
 
 
 class Claims:
-    """Loses every n-th reply of a call that claims, together with its connection; then it waits for one behind which so many other such calls
-    are under way. `lost` has when, and what was in them."""
+    """Loses every n-th reply to a call that claims, together with its connection.
+
+    A reply is lost only if at least `behind` later calls of this kind are in flight. `lost` has the time and text of
+    each.
+    """
 
     def __init__(self, every, behind=0):
         self.every, self.behind, self.count, self.lost = every, behind, 0, []
         self.lock = threading.Lock()
-        # For each connection, in the order of its unanswered calls: do they claim?
+        # For each connection, in the order of its unanswered calls: whether a call claims
         self.marks = {}
-        # Digest of a script → which of its words has the capacity to claim.
+        # From the digest of a script to the index of the word with the capacity to claim
         self.claims = {}
 
     def stream(self, pair, is_reply):
@@ -62,9 +65,13 @@ class Claims:
         return False
 
     def _learn(self, source):
-        place = 6 if b"Hands out ready operations" in source else 7 if b"Ends operations well" in source else None
+        place = 6 if b"Hands out ready operations" in source else 7 if b"Finishes operations in a commit batch" in source else None
         if place:
             self.claims[hashlib.sha1(source).hexdigest().encode()] = place
+
+    def check(self):
+        """Checks that the scripts that claim were recognized by their first lines."""
+        assert set(self.claims.values()) == {6, 7}, f"only {len(set(self.claims.values()))} of 2 scripts that claim were recognized"
 
     def _claims(self, call):
         place = self.claims.get(call[1])
@@ -83,7 +90,7 @@ class Claims:
 
 
 class _Stream:
-    """Cuts bytes into messages. Called with what has arrived; answers with what goes on, and whether the connection ends there."""
+    """Splits bytes into messages. Takes received bytes; returns bytes to pass on, and whether the connection ends."""
 
     def __init__(self, judge, marks):
         self.judge, self.marks, self.rest = judge, marks, b""

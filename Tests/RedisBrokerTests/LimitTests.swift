@@ -36,4 +36,22 @@ struct LimitTests {
         let reply = try redis.beat(beat(worker), queue: Self.queue)
         #expect(reply.room?.left == 1 && reply.startable)
     }
+
+    @Test("With 1,000 keys that have limits, another key is refused, and a key with limits is changed or removed")
+    func keyCount() async throws {
+        let clocked = try await ClockedBroker(queue: Self.queue)
+        defer { clocked.close() }
+        let redis = clocked.redis
+        func set(_ limits: [QueueLimit]) async throws -> QueueLimits {
+            try await redis.setLimits(limits, by: "ann", queue: Self.queue)
+        }
+        for start in stride(from: 0, to: 1000, by: 100) {
+            _ = try await set((start..<start + 100).map { .keyConcurrency(1, of: "k\($0)") })
+        }
+        let error = await #expect(throws: OperationsError.self) { try await set([.keyConcurrency(1, of: "new")]) }
+        #expect(error?.code == .refused && error?.message.contains("1000 have, and this call adds 1") == true)
+        #expect(try await set([.keyConcurrency(2, of: "k7")]).keys["k7"]?.concurrency == 2)
+        #expect(try await set([.keyConcurrency(nil, of: "k7")]).keys["k7"] == nil)
+        #expect(try await set([.keyConcurrency(1, of: "new")]).keys["new"]?.concurrency == 1)
+    }
 }

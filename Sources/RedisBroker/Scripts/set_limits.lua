@@ -12,9 +12,18 @@
 -- include: limit_keys
 -- include: flush
 local KEYS_WITH_LIMITS = 1000
-if #ARGV > 3 and call('HLEN', PREFIX .. 'keyLimits') + (#ARGV - 3) / 4 > KEYS_WITH_LIMITS then
-  return redis.error_reply('ERR sluice: more than ' .. KEYS_WITH_LIMITS .. ' keys with limits of their own')
+-- Refuses a call that would give limits of their own to too many keys. A change or a removal always passes.
+local function check_key_count()
+  local had, new = call('HLEN', PREFIX .. 'keyLimits'), 0
+  for i = 4, #ARGV, 4 do
+    if not call('HGET', PREFIX .. 'keyLimits', ARGV[i]) then new = new + 1 end
+  end
+  if new == 0 or had + new <= KEYS_WITH_LIMITS then return nil end
+  return redis.error_reply(format('ERR sluice: at most %d limit keys may have their own limits: %d have, and this call adds %d. Remove the limits of other keys first',
+    KEYS_WITH_LIMITS, had, new))
 end
+local refusal = check_key_count()
+if refusal then return refusal end
 -- A removing command first: a change of limits must work when Redis is full.
 call('DEL', PREFIX .. 'full')
 local by, concurrency, rate = ARGV[1], ARGV[2], ARGV[3]

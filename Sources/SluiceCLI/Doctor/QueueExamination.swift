@@ -40,7 +40,9 @@ extension Doctor {
         try await examineSchedules(snapshot)
     }
 
-    /// - Returns: false if the place has more entries than are examined.
+    /// Examines the entries of a place, up to the budget.
+    ///
+    /// - Returns: false if the place has more entries than the budget allows.
     private mutating func examine(_ place: AuditPlace, _ queue: String, _ body: (PlaceAudit) -> Void) async throws
         -> Bool
     {
@@ -64,7 +66,8 @@ extension Doctor {
         return cursor == nil
     }
 
-    /// Finds records that were ready when the keys were read, are in no lane and are unchanged: no worker will ever start them.
+    /// Finds lost records: ready when the keys were read, in no lane, and unchanged since. No worker would ever start
+    /// them.
     private mutating func findLost(_ missing: [OperationID: Int], _ queue: String) async throws {
         let ids = missing.keys.map(\.description)
         for start in stride(from: 0, to: ids.count, by: Self.step) {
@@ -84,7 +87,7 @@ extension Doctor {
         }
     }
 
-    /// Compares counters with the entries. Only possible for a queue that did not change meanwhile.
+    /// Compares counters with the entries, which works only for a queue that did not change meanwhile.
     private mutating func compare(stale: Int, _ before: QueueAudit, _ after: QueueAudit) async throws {
         guard before.totals == after.totals, before.sizes == after.sizes,
             before.meta["fence"] == after.meta["fence"], before.meta["sequence"] == after.meta["sequence"]
@@ -96,14 +99,15 @@ extension Doctor {
             queue: before.queue,
             subject: "stale",
             detail:
-                "the counter says \(counted) left behind, the lanes have \(stale): the number of ready ones is wrong",
+                "the counter says \(counted) stale references, the lanes have \(stale): "
+                + "the count of ready operations is wrong",
             fix: "correct it"
         )
         if isToFix(finding), try await !broker.setStale(stale, of: after) { return }
         add(finding)
     }
 
-    /// Finds waiting names that no live worker of the queue handles.
+    /// Finds names of waiting operations that no live worker of the queue handles.
     private mutating func findUnserved(_ snapshot: QueueSnapshot) async throws {
         let handled = Set(snapshot.liveWorkers.compactMap { WorkerInfo($0.info) }.flatMap(\.handles))
         guard !handled.isEmpty else { return }
@@ -129,9 +133,9 @@ extension Doctor {
     }
 }
 
-/// Findings from the numbers of a queue.
+/// Finds problems in the numbers of a queue.
 struct QueueExamination {
-    /// How long a lapsed lease may wait for a sweep, in milliseconds.
+    /// The time in milliseconds within which a sweep should have handled a lapsed lease.
     private static let patience: Int64 = 60_000
 
     let audit: QueueAudit
@@ -151,7 +155,8 @@ struct QueueExamination {
                 "unswept",
                 queue: queue,
                 worker.id,
-                "lost for \((audit.time - worker.leaseUntil) / 1000) s, and still holds \(worker.held) operations",
+                "lost \((audit.time - max(worker.leaseUntil, floor)) / 1000) s ago and still holds \(worker.held) "
+                    + "\(worker.held == 1 ? "operation" : "operations"): no sweep has recovered them",
                 fix: hasLiveWorkers ? nil : "\(Program.name) worker -q \(queue)"
             )
         }

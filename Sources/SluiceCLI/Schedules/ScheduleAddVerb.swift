@@ -158,7 +158,7 @@ package struct ScheduleAddVerb: Verb {
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         var definition = try definition()
         if dryRun {
-            definition.anchor = invocation.now
+            definition.anchor = time.start ?? invocation.now
             SchedulePreview(definition, count: 5, now: invocation.now).print(invocation)
             return .done
         }

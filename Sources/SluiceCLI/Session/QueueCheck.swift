@@ -6,7 +6,7 @@ import TerminalText
 /// Checks whether a worker will run enqueued operations.
 struct QueueCheck: Sendable {
     private let client: SluiceClient
-    /// What was done, as warnings begin.
+    /// The participle at the beginning of warnings.
     private let done: String
 
     init(_ client: SluiceClient, done: String = "enqueued") {
@@ -14,7 +14,9 @@ struct QueueCheck: Sendable {
         self.done = done
     }
 
-    /// Throws for a queue that has no worker and was never used, which is probably a typing error.
+    /// Refuses a queue that has never been used, which is probably a typing error.
+    ///
+    /// - Throws: `CLIError` with `.refused`.
     func requireUsed(_ queue: String) async throws {
         let known = try await client.queues()
         guard !known.contains(queue) else { return }
@@ -26,9 +28,9 @@ struct QueueCheck: Sendable {
         )
     }
 
-    /// Warns about operations that no live worker handles. They wait for such a worker.
+    /// Warns about operations that no live worker handles.
     ///
-    /// If the workers cannot be read, this only warns, because the operations are enqueued.
+    /// If the workers cannot be read, this only warns, because the operations are enqueued already.
     func warn(_ operations: [(queue: String, name: String)], console: Console) async {
         guard !console.quiet else { return }
         do { try await warnings(operations, console) } catch {
@@ -44,7 +46,7 @@ struct QueueCheck: Sendable {
                     "queue \(queue) is paused\(snapshot.pause.map { " by \(SafeText.line($0.by))" } ?? ""); resume it: \(Program.name) queue resume \(queue)"
                 )
             }
-            let live = snapshot.workers.filter { $0.leaseUntil >= snapshot.time }.compactMap { WorkerInfo($0.info) }
+            let live = snapshot.liveWorkers.compactMap { WorkerInfo($0.info) }
             if live.isEmpty {
                 console.warn(
                     "\(done), but no live worker serves queue \(queue); start one: \(Program.name) worker -q \(queue)"

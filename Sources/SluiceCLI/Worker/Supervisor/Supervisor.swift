@@ -7,10 +7,11 @@ import TerminalText
 import WorkerRuntime
 import Synchronization
 
-/// Runs a worker as several processes: starts them, restarts those that end, hands back the operations of a dead one at once, and passes
-/// signals on.
+/// Runs a worker as several processes: starts them, restarts ended ones, and passes signals on. Recovers the operations
+/// of a dead process at once.
 final class Supervisor: Sendable {
-    /// How often to try to hand back. After that, a sweep does it when the lease has lapsed.
+    /// The number of attempts to recover the operations of a dead process. After that, a sweep recovers them when the
+    /// lease has lapsed.
     private static let tries = 5
 
     private struct State {
@@ -32,7 +33,10 @@ final class Supervisor: Sendable {
     private let others: Set<pid_t>
     private let state = Mutex(State())
 
+    /// Prepares the processes.
+    ///
     /// - Parameter arguments: the arguments of this process.
+    /// - Throws: `CLIError` if no descriptors are left.
     init(
         count: Int,
         configuration: WorkerConfiguration,
@@ -52,9 +56,9 @@ final class Supervisor: Sendable {
         OrphanedGuards.adopt()
     }
 
-    /// Runs until it is stopped, or until all processes have ended for good.
+    /// Runs until the supervisor is stopped, or until all processes have ended for good.
     ///
-    /// - Returns: the status of a process that could not work at all; nil if there was none.
+    /// - Returns: the status of a process that could not work at all; nil = none.
     func run() async -> ExitStatus? {
         await withTaskGroup(of: Void.self) { group in
             for slot in 0..<count { group.addTask { await self.keep(slot) } }
@@ -62,7 +66,7 @@ final class Supervisor: Sendable {
         return state.withLock { $0.failure }
     }
 
-    /// The actions of the first and the second signal, which are passed to each process.
+    /// Passes the first or the second signal to each process.
     func stop() {
         let (processes, pauses) = state.withLock { state in
             state.isStopping = true
@@ -80,10 +84,10 @@ final class Supervisor: Sendable {
 
     // MARK: Running
 
-    /// Keeps one process running.
+    /// Keeps the process of a slot running.
     private func keep(_ slot: Int) async {
         var plan = RestartPlan(burst: configuration.burst)
-        var handing: Task<Void, Never>?
+        var recovery: Task<Void, Never>?
         while let process = start(slot) {
             let end = await process.end()
             let isStopping = state.withLock { state in
@@ -91,7 +95,12 @@ final class Supervisor: Sendable {
                 return state.isStopping
             }
             board?.clear(process.worker)
-            if !end.isClean { handing = Task { await handBack(process) } }
+            if !end.isClean {
+                recovery = Task { [earlier = recovery] in
+                    await handBack(process)
+                    await earlier?.value
+                }
+            }
             let step = plan.step(after: end, lifetime: .now - process.startedAt, isStopping: isStopping)
             note(process, end, step)
             switch step {
@@ -102,10 +111,10 @@ final class Supervisor: Sendable {
             if case .restart = step { continue }
             break
         }
-        await handing?.value
+        await recovery?.value
     }
 
-    /// Starts a process under the lock, so that a process that is not noted yet is not taken for an orphan.
+    /// Starts a process under the lock. Without it, a process that is not recorded yet would count as an orphan.
     private func start(_ slot: Int) -> WorkerProcess? {
         let worker = WorkerID()
         let arguments = ChildArguments.make(from: arguments, worker: worker, health: board?.path(of: worker))
@@ -145,8 +154,8 @@ final class Supervisor: Sendable {
 
     // MARK: Operations of a dead process
 
-    /// Hands back the operations of a dead process without waiting for its lease. First waits until the programs that it had started have
-    /// ended as well.
+    /// Recovers the operations of a dead process without waiting for its lease. First waits until the programs that the
+    /// process has started have ended too.
     private func handBack(_ process: WorkerProcess) async {
         await waitForPrograms()
         for attempt in 1...Self.tries {
@@ -155,7 +164,7 @@ final class Supervisor: Sendable {
                 return
             } catch {
                 logger.warning(
-                    "the operations of a dead worker could not be handed back",
+                    "could not recover the operations of a dead worker; a sweep recovers them when the lease ends",
                     metadata: ["worker": "\(process.worker)", "error": "\(error)"]
                 )
                 if attempt < Self.tries { try? await Task.sleep(for: .seconds(1)) }
@@ -171,7 +180,7 @@ final class Supervisor: Sendable {
         } while sum.more
         guard sum.recovered + sum.dead > 0 else { return }
         logger.warning(
-            "handed back the operations of a dead worker",
+            "recovered the operations of a dead worker",
             metadata: [
                 "worker": "\(worker)", "queue": "\(queue)", "recovered": "\(sum.recovered)", "dead": "\(sum.dead)",
             ]
@@ -185,7 +194,8 @@ final class Supervisor: Sendable {
         }
     }
 
-    /// How long to wait until programs of a killed worker have ended, in milliseconds: as long as its lease may last. Their guards usually need a few.
+    /// The longest wait in milliseconds for the programs of a killed worker to end: the duration of a lease. Guards of
+    /// programs usually need a few milliseconds.
     private var patienceForGuards: Int { Int(configuration.lease / .milliseconds(1)) }
 
     private func waitForPrograms() async {
@@ -196,7 +206,9 @@ final class Supervisor: Sendable {
             }
         }
         if !areGone {
-            logger.warning("programs of a dead worker do not end; its operations are handed back all the same")
+            logger.warning(
+                "programs of a dead worker do not end; its operations are recovered although the programs still run"
+            )
         }
     }
 
@@ -204,6 +216,6 @@ final class Supervisor: Sendable {
 }
 
 extension WorkerProcess.End {
-    /// Whether the worker has given back what it held.
+    /// Whether the worker has given back all its operations.
     fileprivate var isClean: Bool { [.exited(code: 0), .exited(code: ExitStatus.stopped.rawValue)].contains(self) }
 }
