@@ -55,7 +55,10 @@ package final class UnreliableBroker<Base: WorkerBroker>: WorkerBroker {
     }
 
     private static func lost(_ call: Call) -> OperationsError {
-        OperationsError(.outcomeUnknown, "the answer to \(call.rawValue) was lost")
+        OperationsError(
+            .outcomeUnknown,
+            "the call \(call.rawValue) or its answer was lost, so it may have taken effect"
+        )
     }
 
     private func attempt<Answer>(_ call: Call, _ body: () async throws -> Answer) async throws -> Answer {

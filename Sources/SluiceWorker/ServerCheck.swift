@@ -66,24 +66,26 @@ package struct ServerCheck: Sendable, Equatable {
     /// A problem that is harmless as long as Redis has no memory limit, or that cannot be ruled out.
     package var warning: String? {
         if let silence {
-            return "it is not known whether Redis keeps operations when its memory is full: it refuses INFO "
-                + "(\(silence))"
+            return "cannot check maxmemory-policy, because Redis refuses INFO (\(silence)): allow this user +info, "
+                + "and set the policy to noeviction"
         }
         guard mayEvict else { return nil }
-        return "Redis would throw operations away if it had a maxmemory (maxmemory-policy \(evictionPolicy)): "
-            + "set it to noeviction"
+        return "maxmemory-policy is \(evictionPolicy), so with a maxmemory Redis would evict operations: "
+            + "run redis-cli CONFIG SET maxmemory-policy noeviction"
     }
 
     /// Why operations may get lost; nil if they are safe.
     package var danger: String? {
         guard mayEvict, maxMemory > 0 else { return nil }
-        return "Redis throws operations away when its \(maxMemory.formatted(.byteCount(style: .memory))) are full "
-            + "(maxmemory-policy \(evictionPolicy))"
+        return "Redis evicts operations when its \(maxMemory.formatted(.byteCount(style: .memory))) are full "
+            + "(maxmemory-policy \(evictionPolicy), expected noeviction)"
     }
 
     /// Why nothing would work on this server; nil if it is supported.
     package var refusal: String? {
-        if isLoneNode { return "the server is a node of a Redis Cluster, which has other nodes for other queues" }
+        if isLoneNode {
+            return "the URL names a single node of a Redis Cluster, which stores other queues on other nodes"
+        }
         let parts = version.split(separator: ".").compactMap { Int($0) }
         guard parts.count >= 2, (parts[0], parts[1]) < Self.oldest else { return nil }
         return "Redis \(version) is too old: \(Self.oldest.major).\(Self.oldest.minor) is needed"

@@ -19,23 +19,23 @@ struct EnqueueCallTests {
             (["p", "1", "2", front, "1", body], "the floor not above the call"),
             (["p", "9007199254741008", "9007199254741008", front, "1", body], "at most 15 digits"),
             (["p", "9007199254741008", "1", front, "1", body], "at most 15 digits"),
-            (["p", "01", "1", front, "1", body], "call and floor must be numbers"),
-            (["p", "x", "1", front, "1", body], "call and floor must be numbers"),
-            (["", "", "", front], "argument 4 begins no group"),
-            (["", "", "", front, "0"], "argument 4 begins no group"),
-            (["", "", "", front, "2", body], "argument 4 begins no group"),
-            (["", "", "", front, "-1", body], "argument 4 begins no group"),
-            (["", "", "", front, "1e0", body], "argument 4 begins no group"),
-            (["", "", "", front, "1", body, body], "argument 7 begins no group"),
+            (["p", "01", "1", front, "1", body], "expected numbers of at most 15 digits"),
+            (["p", "x", "1", front, "1", body], "expected numbers of at most 15 digits"),
+            (["", "", "", front], "argument 4 begins no header batch"),
+            (["", "", "", front, "0"], "argument 4 begins no header batch"),
+            (["", "", "", front, "2", body], "argument 4 begins no header batch"),
+            (["", "", "", front, "-1", body], "argument 4 begins no header batch"),
+            (["", "", "", front, "1e0", body], "argument 4 begins no header batch"),
+            (["", "", "", front, "1", body, body], "argument 7 begins no header batch"),
             (["", "", "", front, "1", body, front.replacing("1020", with: "1090"), "1", body], "argument 7 begins"),
-            (["", "", "", front + "0", "1", body], "argument 4 begins no group"),
-            (["", "", "", String(front.dropLast()) + "Z", "1", body], "argument 4 begins no group"),
-            (["", "", "", front.replacing("1020", with: "2020"), "1", body], "argument 4 begins no group"),
-            (["", "", "", front, "1", ""], "argument 6 does not begin with a valid id"),
-            (["", "", "", front, "2", body, "8" + body.dropFirst()], "argument 7 does not begin with a valid id"),
-            (["", "", "", front, "1", id + "ABC"], "argument 6 does not begin with a valid id"),
-            (["", "", "", front, "501"] + [String](repeating: body, count: 501), "more than 500 operations"),
-            (["", "", "", front, "1", id + String(repeating: "{", count: 1 << 20)], "more than 1048576 bytes"),
+            (["", "", "", front + "0", "1", body], "argument 4 begins no header batch"),
+            (["", "", "", String(front.dropLast()) + "Z", "1", body], "argument 4 begins no header batch"),
+            (["", "", "", front.replacing("1020", with: "2020"), "1", body], "argument 4 begins no header batch"),
+            (["", "", "", front, "1", ""], #"argument 6 begins with ""#),
+            (["", "", "", front, "2", body, "8" + body.dropFirst()], #"argument 7 begins with ""#),
+            (["", "", "", front, "1", id + "ABC"], #"argument 6 begins with ""#),
+            (["", "", "", front, "501"] + [String](repeating: body, count: 501), "at least 501 operations in a call"),
+            (["", "", "", front, "1", id + String(repeating: "{", count: 1 << 20)], "1048640 bytes with its header"),
         ]
     )
     func refused(arguments: [String], why: String) async throws {
@@ -82,7 +82,7 @@ struct EnqueueCallTests {
             // Sixteen answers, those of the three unanswered calls, and its floor and expiry; no call was its own floor.
             #expect(try await link.send(RedisCommand("HLEN", "\(prefix)calls:p")).expectInt() <= 16 + 3 + 2)
             let old = try call(7, floor: 7)
-            #expect(old.error?.message.contains("answered before") == true)
+            #expect(old.error?.message.contains("has received the answer") == true)
             #expect(try await link.send(RedisCommand("PTTL", "\(prefix)calls:p")).expectInt() > 600_000)
             // Its expiry is put off when less than ten minutes are left, and not before.
             let time = try await link.send(RedisCommand("TIME")).expectArray()
@@ -112,8 +112,8 @@ struct EnqueueCallTests {
             for number in 1...40 {
                 for _ in 1...2 { #expect(try call(number).string == "1") }
                 #expect(try await waiting() == number)
-                let old = number > 1 ? try call(number - 1).error?.message : "answered before"
-                #expect(old?.contains("answered before") == true)
+                let old = number > 1 ? try call(number - 1).error?.message : "has received the answer"
+                #expect(old?.contains("has received the answer") == true)
             }
             #expect(try await link.send(RedisCommand("HLEN", "\(prefix)calls:p")).int == 3)
             let tracked = Self.front.replacing("1020", with: "1120")
@@ -153,10 +153,10 @@ struct EnqueueCallTests {
     @Test(
         "What is malformed is refused also of a producer whose calls are known",
         arguments: [
-            (["p", "2", "2", front, "1", id + "ABC"], "argument 6 does not begin with a valid id"),
-            (["p", "2", "2", front, "1", "8" + body.dropFirst()], "argument 6 does not begin with a valid id"),
-            (["p", "2", "2", front.replacing("1020", with: "1050"), "1", body], "argument 4 begins no group"),
-            (["p", "2x", "2x", front, "1", body], "call and floor must be numbers"),
+            (["p", "2", "2", front, "1", id + "ABC"], #"argument 6 begins with ""#),
+            (["p", "2", "2", front, "1", "8" + body.dropFirst()], #"argument 6 begins with ""#),
+            (["p", "2", "2", front.replacing("1020", with: "1050"), "1", body], "argument 4 begins no header batch"),
+            (["p", "2x", "2x", front, "1", body], "expected numbers of at most 15 digits"),
             (["p", "9007199254741008", "9007199254741008", front, "1", body], "at most 15 digits"),
         ]
     )

@@ -26,7 +26,7 @@ struct BatchFileTests {
         return Array(batch.requests)
     }
 
-    @Test("Lines take what they do not say from the command line")
+    @Test("The command line sets the fields that a line omits")
     func defaults() async throws {
         let requests = try await read(
             """
@@ -49,7 +49,7 @@ struct BatchFileTests {
         #expect(requests[2].operation.delayMilliseconds == 600_000)
     }
 
-    @Test("A line may name its groups, one or several, instead of those of the command line")
+    @Test("A line's groups, one or several, replace the groups of the command line")
     func groups() async throws {
         let requests = try await read(
             """
@@ -66,7 +66,7 @@ struct BatchFileTests {
         )
     }
 
-    @Test("A line may be a callback of a group, and its queue is then that of the group")
+    @Test("A line can be a callback of a group, to which -q does not apply")
     func callbacks() async throws {
         let requests = try await read(
             """
@@ -96,7 +96,7 @@ struct BatchFileTests {
     }
 
     @Test(
-        "A bad line is named with its number and its mistake; nothing comes out",
+        "A bad line is reported with its number and its mistake, and no line is enqueued",
         arguments: [
             (#"{"name":"noop""#, "column 15"), ("[]", "an array"), (#"{"args":{}}"#, "\"name\" is missing"),
             (#"{"name":"no{op}"}"#, "operation name"), (#"{"name":"noop","prio":"high"}"#, "unknown field"),
@@ -130,14 +130,14 @@ struct BatchFileTests {
         #expect(error?.message.contains("batch.jsonl:1: ") == true)
     }
 
-    @Test("Two lines with one id are a mistake")
+    @Test("Two lines with the same id in one queue are an error")
     func sameID() async throws {
         let line = "{\"name\":\"noop\",\"id\":\"order-1\"}\n"
         let error = await #expect(throws: CLIError.self) { try await read(line + line, try flags()) }
-        #expect(error?.message.contains("batch.jsonl:2: the \"id\" is that of line 1") == true)
+        #expect(error?.message.contains("batch.jsonl:2: the \"id\" is already used in line 1") == true)
     }
 
-    @Test("Two lines with one id in two queues are two operations, as two single enqueues make them")
+    @Test("Two lines with the same id in two queues are two operations, as with two single enqueues")
     func sameIDInTwoQueues() async throws {
         let requests = try await read(
             #"{"name":"noop","id":"order-1","queue":"a"}"# + "\n" + #"{"name":"noop","id":"order-1","queue":"b"}"#,
@@ -147,7 +147,7 @@ struct BatchFileTests {
         #expect(Set(requests.map(\.operation.id)).count == 1)
     }
 
-    @Test("A byte order mark is no part of the first line; UTF-16 is named")
+    @Test("A byte order mark is skipped, and UTF-16 is refused by name")
     func byteOrderMark() async throws {
         for text in ["\u{FEFF}{\"name\":\"noop\"}\n{\"name\":\"noop\"}\n", "\u{FEFF}{\"name\":\"noop\"}"] {
             #expect(try await read(text, try flags()).first?.name == "noop")
@@ -158,7 +158,7 @@ struct BatchFileTests {
         #expect(error?.message == "batch.jsonl is UTF-16, and must be UTF-8; nothing was enqueued")
     }
 
-    @Test("A line of other than white space is no empty line", arguments: [[0, 0, 0], [0x0B], [0x0C, 0x20], [0x1B]])
+    @Test("Only spaces, tabs and line ends make an empty line", arguments: [[0, 0, 0], [0x0B], [0x0C, 0x20], [0x1B]])
     func noEmptyLine(bytes: [UInt8]) async throws {
         let error = await #expect(throws: CLIError.self) {
             try await read(Array("{\"name\":\"noop\"}\n \t\r\n".utf8) + bytes + [0x0A], try flags())
@@ -166,7 +166,7 @@ struct BatchFileTests {
         #expect(error?.message.hasPrefix("batch.jsonl:3: column ") == true, "\(error?.message ?? "")")
     }
 
-    @Test("What a single enqueue may not, a line may not: to be waited for without a record")
+    @Test("A line cannot be untracked if the command waits for its end")
     func untrackedAwaited() async throws {
         var settings = try flags()
         settings.isAwaited = true
@@ -177,7 +177,7 @@ struct BatchFileTests {
         #expect(try await read(#"{"name":"noop"}"#, settings).count == 1)
     }
 
-    @Test("What a single enqueue may, a line may: arguments as deep, and null")
+    @Test("A line accepts the arguments of a single enqueue: null, and the same depth")
     func sameArguments() async throws {
         let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
         for arguments in [deep, "null", "[1, 2 ]", #"{"a" : "\u0041é"}"#, "-1.50e+3"] {
@@ -194,7 +194,7 @@ struct BatchFileTests {
         #expect(error?.message.contains("level 66") == true, "\(error?.message ?? "")")
     }
 
-    @Test("Many lines keep their order and their numbers, however they are shared out among tasks")
+    @Test("Many lines keep their order and their numbers, however tasks share them")
     func manyLines() async throws {
         let good = (0..<40_000).map { #"{"name":"noop","args":{"n":\#($0)},"attempts":\#($0 % 9 + 1)}"# }
         let requests = try await read(good.joined(separator: "\n"), try flags())
@@ -225,7 +225,7 @@ struct BatchFileTests {
         )
     }
 
-    @Test("Parts are sent together up to 10,000 operations; alone where some wait for others")
+    @Test("Parts are sent together up to 10,000 operations, but alone if operations have dependencies")
     func windows() {
         let parts = [part(1...4000), part(4001...9000), part(9001...10_001), part(10_002...10_003)]
         let windows = Batch(parts).windows
@@ -236,7 +236,7 @@ struct BatchFileTests {
         #expect(Batch().windows.isEmpty)
     }
 
-    @Test("Lines that alternate between a few queues and names are kept as a few kinds, each with its own envelope")
+    @Test("Alternating queues and names are stored as a few kinds, and each line keeps its own envelope")
     func kinds() async throws {
         let lines = (0..<300).map { #"{"name":"n\#($0 % 3)","queue":"q\#($0 % 2)","args":{"n":\#($0)}}"# }
         var file = BatchFile(name: "batch.jsonl", defaults: try flags())

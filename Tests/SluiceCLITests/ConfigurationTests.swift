@@ -35,7 +35,7 @@ struct ConfigurationTests {
         confirm = "always"
         """
 
-    @Test("The profile of the flag is stronger than that of the environment, and this one than that of the file")
+    @Test("The profile of the flag overrides the environment's, which overrides the file's")
     func profiles() throws {
         #expect(try files(Self.text)[.namespace]?.text == "dev")
         #expect(try files(Self.text, ["SLUICE_PROFILE": "prod"])[.namespace]?.text == "shop")
@@ -45,7 +45,7 @@ struct ConfigurationTests {
         #expect(try ConfigurationFiles(file: nil, profile: nil, environment: [:]).profile == nil)
     }
 
-    @Test("A flag is stronger than the environment, the environment than a file, a file than the default")
+    @Test("A flag overrides the environment, the environment overrides a file, and a file overrides the default")
     func precedence() throws {
         try withFile(Self.text) { path in
             let settings = { (words: [String], environment: [String: String]) in
@@ -65,7 +65,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "What cannot be read is refused with file, line or the name that may have been meant",
+        "An invalid file is refused with the line or with a suggestion",
         arguments: [
             ("namespace", ":1: "), ("redis = \"open", ":1: "), ("[profile.x\n", ":1: "), ("a = \"b\" c", ":1: "),
             ("namespce = \"x\"", "did you mean \"namespace\"?"),
@@ -74,8 +74,8 @@ struct ConfigurationTests {
             ("[profle.prod]", ":1: unknown section \"[profle.prod]\"; did you mean \"[profile.prod]\"?"),
             ("[profile.]", ":1: unknown section"), ("[profile]", "did you mean \"[profile.NAME]\"?"),
             ("time = \"iso\"\nnamespce = \"x\"", ":2: unknown setting \"namespce\""),
-            ("time = \"iso\"\ntime = \"unix\"", ":2: \"time\" stands in line 1 already"),
-            ("[profile.a]\n[profile.b]\n[profile.a]", ":3: \"[profile.a]\" stands in line 1 already"),
+            ("time = \"iso\"\ntime = \"unix\"", ":2: \"time\" is already in line 1"),
+            ("[profile.a]\n[profile.b]\n[profile.a]", ":3: \"[profile.a]\" is already in line 1"),
         ]
     )
     func mistakes(text: String, part: String) {
@@ -83,12 +83,12 @@ struct ConfigurationTests {
         #expect(error?.status == .badConfiguration && error?.message.contains(part) == true, "\(error?.message ?? "")")
     }
 
-    @Test("The file of a project has no profiles; the error says where they stand, and how the file chooses one")
+    @Test("A project's file has no profiles; the error names the right file and how to choose a profile")
     func projects() throws {
         let text = try ConfigurationText(parsing: "time = \"iso\"\n[profile.prod]\n", file: "f")
         let error = #expect(throws: CLIError.self) { try text.checkSections("f", ofProject: true) }
         #expect(error?.status == .badConfiguration)
-        #expect(error?.message == "f:2: [profile.prod] is in the file of a project, which has no profiles")
+        #expect(error?.message == "f:2: a project's file cannot have profiles: [profile.prod]")
         #expect(error?.fix?.contains("profile = \"prod\"") == true)
         try text.checkSections("f", ofProject: false)
         let bogus = try ConfigurationText(parsing: "[bogus]", file: "f")
@@ -96,7 +96,7 @@ struct ConfigurationTests {
         #expect(unknown?.message == "f:1: unknown section \"[bogus]\"")
     }
 
-    @Test("Each setting of a file is in config show with the places where it can be set; each option in it exists")
+    @Test("config show lists each setting of a file with the places that can set it, and each option in it exists")
     func places() throws {
         let entries = SettingsTable(try Settings(try GlobalOptions.parse([]), environment: [:])).entries
         for key in ConfigurationFiles.Key.allCases {
@@ -115,7 +115,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("A file that was named must exist, and a value must be allowed")
+    @Test("A named file must exist, and its values must be allowed")
     func missing() throws {
         #expect(throws: CLIError.self) { try ConfigurationFiles(file: "/none", profile: nil, environment: [:]) }
         try withFile("time = \"never\"") { path in
@@ -123,11 +123,11 @@ struct ConfigurationTests {
                 try Settings(try GlobalOptions.parse(["--config", path]), environment: [:])
             }
             #expect(error?.status == .badConfiguration && error?.notes == ["from: \(path)"])
-            #expect(error?.message == "time is \"never\", which is not allowed")
+            #expect(error?.message == "time is \"never\", which is not a valid value")
         }
     }
 
-    @Test("A password goes to the server of its own section, and to no other one")
+    @Test("A password goes only to the server of its own section")
     func passwords() throws {
         try withFile("of-prod\n") { password in
             let text = """
@@ -137,7 +137,7 @@ struct ConfigurationTests {
                 [profile.bare]
                 password_file = "\(password)"
                 """
-            // A stronger section without a password of its own names another server.
+            // The settings outside of profiles name another server, without a password.
             try withFile("redis = \"redis://elsewhere:1\"\n" + text) { path in
                 let settings = { (profile: String) in
                     try Settings(try GlobalOptions.parse(["--config", path, "--profile", profile]), environment: [:])
@@ -150,7 +150,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("Texts in quotes may have escapes and a comment behind them")
+    @Test("Quoted texts may have escapes, and a comment may follow them")
     func values() throws {
         let lines = [##"a = "x \"y\" # z" # c"##, ##"b = '# \n'"##, "c = 50 # d"]
         let text = try ConfigurationText(parsing: lines.joined(separator: "\n"), file: "f")

@@ -85,7 +85,8 @@ struct DetailViewTests {
             )
         ]
         let timeline = OperationTimeline(detail, worker: "-", now: started + 60_000)
-        #expect(timeline.steps.map(\.text) == ["enqueued", "started on W", "came back: W was lost, its lease ran out"])
+        let lost = "came back: W was lost: the lease of the worker ran out"
+        #expect(timeline.steps.map(\.text) == ["enqueued", "started on W", lost])
         #expect(timeline.steps.map(\.lasted).suffix(2) == [5000, 55_000])
         detail.recoveries = []
         #expect(

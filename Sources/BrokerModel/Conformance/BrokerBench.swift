@@ -126,7 +126,7 @@ extension BrokerBench {
     func claimOne(_ worker: WorkerID) async throws -> ClaimedOperation {
         let claim = try await claim(worker)
         guard let operation = claim.operations.first else {
-            throw ConformanceViolation(description: "nothing was claimed: \(claim)")
+            throw ConformanceViolation(description: "expected to claim an operation, got \(claim)")
         }
         return operation
     }
@@ -223,7 +223,9 @@ extension BrokerBench {
     }
 
     func existing(_ id: OperationID) async throws -> OperationDetail {
-        guard let detail = try await detail(id) else { throw ConformanceViolation(description: "\(id) has no record") }
+        guard let detail = try await detail(id) else {
+            throw ConformanceViolation(description: "expected a record of \(id) in queue \(queue), got none")
+        }
         return detail
     }
 
@@ -248,7 +250,7 @@ extension BrokerBench {
     }
 
     func expect(_ condition: Bool, _ sentence: String, file: String = #fileID, line: Int = #line) throws {
-        if !condition { throw ConformanceViolation(description: "not true: \(sentence) (\(file):\(line))") }
+        if !condition { throw ConformanceViolation(description: "expected: \(sentence) (\(file):\(line))") }
     }
 
     func expectState(

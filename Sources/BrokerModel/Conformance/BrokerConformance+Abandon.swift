@@ -8,7 +8,7 @@ extension BrokerConformance {
             let held = [try await bench.running(worker), try await bench.running(worker, tracked: false)]
             try await bench.advance(.seconds(60))
             for beating in [other, worker] { try bench.beat(beating) }
-            try bench.expect(try await bench.abandon(worker), SweepReply(recovered: 2), "the abandoning")
+            try bench.expect(try await bench.abandon(worker), SweepReply(recovered: 2), "the reply to abandon")
             let again = try await bench.claim(other, 9).operations
             try bench.expect(again.map(\.id), held.map(\.id), "the operations, in their order")
             try bench.expect(again.map(\.header.delivery), [2, 2], "the deliveries")
@@ -30,7 +30,11 @@ extension BrokerConformance {
             bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let kept = try await bench.running(other)
-            try bench.expect(try await bench.abandon(WorkerID("nobody")), SweepReply(), "one that is unknown")
+            try bench.expect(
+                try await bench.abandon(WorkerID("nobody")),
+                SweepReply(),
+                "the reply for an unknown worker"
+            )
             try bench.expect(try await bench.abandon(worker), SweepReply(), "one that holds nothing")
             try bench.expect(try await bench.snapshot().workers.map(\.worker), [other.description], "the workers")
             try bench.expect(try await bench.complete(kept, other), .done(.finished), "the completion")
@@ -40,7 +44,7 @@ extension BrokerConformance {
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
             _ = try await bench.cancel(claimed.id)
-            try bench.expect(try await bench.abandon(worker), SweepReply(), "the abandoning")
+            try bench.expect(try await bench.abandon(worker), SweepReply(), "the reply to abandon")
             try await bench.expectState(claimed.id, .cancelled)
         },
         ConformanceCheck("A worker with many operations is abandoned in steps and claims nothing between them") {

@@ -28,7 +28,7 @@ extension BrokerConformance {
             try await bench.expectState(claimed.id, .executing)
             let request = Cancellation(reason: "no need", by: "tester", requestedAt: start)
             let order = CancelOrder(fence: claimed.fence, request)
-            try bench.expect(try bench.beat(worker).cancels, [order], "the orders of a heartbeat")
+            try bench.expect(try bench.beat(worker).cancels, [order], "the cancel requests of a heartbeat")
             try await bench.advance(.seconds(1))
             try bench.expect(try await bench.report(claimed, worker, .cancelAcknowledged), true, "the report")
             try await bench.advance(.seconds(1))
@@ -41,7 +41,7 @@ extension BrokerConformance {
                 by: "tester"
             )
             try bench.expect(try await bench.existing(claimed.id).cancel, expected, "the trace")
-            try bench.expect(try bench.beat(worker).cancels, [], "the orders of a heartbeat after the end")
+            try bench.expect(try bench.beat(worker).cancels, [], "the cancel requests of a heartbeat after the end")
         },
         ConformanceCheck("A second cancel request for a running operation keeps the time and reason of the first") {
             bench in
@@ -139,7 +139,7 @@ extension BrokerConformance {
             let again = NewOperation(id: wanted[0].id, tracked: false, envelope: BrokerBench.envelope())
             _ = try await bench.broker.enqueue([again], queue: bench.queue)
             let claimed = try await bench.claim(workers[0], 9).operations.map(\.id)
-            try bench.expect(claimed, [again.id], "claimed of what waits")
+            try bench.expect(claimed, [again.id], "operations claimed afterwards")
             try await bench.expectState(waiting[0], .cancelled)
         },
         ConformanceCheck("An earlier cancel does not end an operation that an operator has retried") { bench in
@@ -204,7 +204,7 @@ extension BrokerConformance {
             _ = try await bench.fail(claimed, worker, .cancelled)
             _ = try await bench.broker.retry([claimed.id], by: "tester", queue: bench.queue)
             let again = try await bench.claimOne(worker)
-            try bench.expect(try bench.beat(worker).cancels, [], "the orders of a heartbeat")
+            try bench.expect(try bench.beat(worker).cancels, [], "the cancel requests of a heartbeat")
             try bench.expect(try await bench.existing(again.id).cancel, nil, "the trace")
             let outcome = try await bench.fail(again, worker, .retry(afterMilliseconds: 0))
             try bench.expect(outcome, .done(.retrying), "the failure of the later run")
@@ -235,7 +235,7 @@ extension BrokerConformance {
             let one = RequestedCancels(cancels: [order], throughFence: 0)
             try bench.expect(try await bench.requestedCancels(fences, worker), one, "of the owner")
             try bench.expect(try await bench.requestedCancels(fences, other), nothing, "of another worker")
-            try bench.expect(try await bench.requestedCancels([], worker), nothing, "of no fence")
+            try bench.expect(try await bench.requestedCancels([], worker), nothing, "requested cancels of no fence")
             _ = try await bench.fail(asked, worker, .cancelled)
             try bench.expect(try await bench.requestedCancels(fences, worker), nothing, "after the end")
             _ = try await bench.cancelQueue()
@@ -259,7 +259,7 @@ extension BrokerConformance {
             let order = CancelOrder(fence: claimed.fence, request, forced: claimed.id)
             let reply = try bench.beat(worker)
             try bench.expect(reply.inFlight, 0, "operations of the worker")
-            try bench.expect(reply.cancels, [order], "the orders of a heartbeat")
+            try bench.expect(reply.cancels, [order], "the cancel requests of a heartbeat")
             try bench.expect(
                 try await bench.requestedCancels([claimed.fence], worker).cancels,
                 [order],
@@ -270,14 +270,14 @@ extension BrokerConformance {
             }
             try bench.expect(try await bench.complete(claimed, worker), .stale, "a completion")
             try bench.expect(try await bench.fail(claimed, worker, .cancelled), .stale, "a failure")
-            try bench.expect(try await bench.giveBack(claimed, worker), .stale, "a giving back")
+            try bench.expect(try await bench.giveBack(claimed, worker), .stale, "the outcome of a return")
             try await bench.advance(.seconds(1))
             try bench.expect(try await bench.report(claimed, worker, .cancelAcknowledged), true, "the acknowledgement")
             try await bench.advance(.seconds(1))
             try bench.expect(try await bench.report(claimed, worker, .cancelStopped), true, "the stop")
             (expected.acknowledgedAt, expected.stoppedAt) = (start + 1000, start + 2000)
             try bench.expect(try await bench.existing(claimed.id).cancel, expected, "the trace after the stop")
-            try bench.expect(try bench.beat(worker).cancels, [], "the orders of a heartbeat after the stop")
+            try bench.expect(try bench.beat(worker).cancels, [], "the cancel requests of a heartbeat after the stop")
             try bench.expect(try await bench.existing(claimed.id).errors.count, 0, "stored errors")
         },
         ConformanceCheck("A forced cancel after a request keeps the request and stores who forced it") { bench in
@@ -319,7 +319,7 @@ extension BrokerConformance {
                 false,
                 "the stop of the first run"
             )
-            try bench.expect(try bench.beat(worker).cancels, [], "the orders of a heartbeat")
+            try bench.expect(try bench.beat(worker).cancels, [], "the cancel requests of a heartbeat")
             try bench.expect(try await bench.complete(again, worker), .done(.finished), "the second run")
         },
     ]
@@ -369,7 +369,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.existing(claimed[0].id).cancel?.reason, "all of it", "the reason, running")
             let failed = try await bench.fail(claimed[0], worker, .retry(afterMilliseconds: 0))
             try bench.expect(failed, .done(.cancelled), "a failure")
-            try bench.expect(try await bench.giveBack(claimed[1], worker), .done(.cancelled), "a giving back")
+            try bench.expect(try await bench.giveBack(claimed[1], worker), .done(.cancelled), "the outcome of a return")
             try await bench.lapse(allBut: other)
             _ = try await bench.sweepAll()
             try await bench.expectState(claimed[2].id, .cancelled)
@@ -380,7 +380,10 @@ extension BrokerConformance {
             try await bench.enqueue()
             _ = try await bench.cancelQueue()
             let claimed = try await bench.running(worker)
-            try bench.expect(claimed.fence > (try bench.beat(worker).cancelledThroughFence), "its fence is higher")
+            try bench.expect(
+                claimed.fence > (try bench.beat(worker).cancelledThroughFence),
+                "the fence is above the cancelled fence"
+            )
             let outcome = try await bench.fail(claimed, worker, .retry(afterMilliseconds: 1000))
             try bench.expect(outcome, .done(.retrying), "its failure")
             _ = try await bench.sweepAll()

@@ -106,8 +106,16 @@ extension BrokerConformance {
             let (free, full) = (try bench.worker(), try bench.worker())
             try await bench.enqueue(2)
             try await bench.enqueue(delay: 9000)
-            try bench.expect(try await bench.claim(full, 2).nextDueMilliseconds, 10_000, "the full worker's timer")
-            try bench.expect(try await bench.claim(free, 2).nextDueMilliseconds, 9000, "the free worker's timer")
+            try bench.expect(
+                try await bench.claim(full, 2).nextDueMilliseconds,
+                10_000,
+                "milliseconds until the next due time, full worker"
+            )
+            try bench.expect(
+                try await bench.claim(free, 2).nextDueMilliseconds,
+                9000,
+                "milliseconds until the next due time, free worker"
+            )
         },
     ]
 

@@ -70,7 +70,11 @@ extension BrokerConformance {
             var unknown = old
             unknown.header.id = OperationID()
             let third = OperationEdit(unknown, priority: .low)
-            try bench.expect(try await bench.broker.edit([third], by: "ann", queue: bench.queue), [.unknown], "no one")
+            try bench.expect(
+                try await bench.broker.edit([third], by: "ann", queue: bench.queue),
+                [.unknown],
+                "an unknown operation"
+            )
             try await bench.advance(.milliseconds(1001))
             _ = try await bench.claim(worker, 9)
             try await bench.expectState(expiring[0], .expired)

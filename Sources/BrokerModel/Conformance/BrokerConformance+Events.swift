@@ -74,7 +74,7 @@ extension BrokerConformance {
             try bench.expect(
                 named,
                 [running.id, waiting[0], waiting[0], untracked[0]],
-                "what the changes of one were of"
+                "the operations that the changes name"
             )
             let last = try await bench.snapshot().eventSequence
             try bench.expect(events.entries.last?.batch.to, last, "the number of the last one")
@@ -99,7 +99,11 @@ extension BrokerConformance {
             let events = try await broker.storedEvents(queue: queue, after: nil, agoMilliseconds: .max / 2, limit: 100)
             let changes = events.entries.map(\.batch).filter { $0.change != nil }
             try bench.expect(changes.map(\.change?.verb), [.remove, .cancel, .edit, .hold, .release], "the changes")
-            try bench.expect(changes.map(\.subject), first + edited + edited + edited, "what they were of")
+            try bench.expect(
+                changes.map(\.subject),
+                first + edited + edited + edited,
+                "the operations that the changes name"
+            )
         },
         ConformanceCheck("A snapshot shows who paused the queue, when and why, until the pause ends") { bench in
             let at = try await bench.snapshot().time
@@ -131,7 +135,7 @@ extension BrokerConformance {
                 try bench.expect(Int64(number), batch.to - batch.from + 1, "the counts of \(batch)")
             }
             let finished = heard.flatMap(\.transitions).filter { $0.state == .finished }.map(\.id)
-            try bench.expect(finished, claimed.map(\.id), "the ends that were told")
+            try bench.expect(finished, claimed.map(\.id), "the ends in the events")
         },
     ]
 }
@@ -150,7 +154,9 @@ extension BrokerBench {
             try await enqueue()
             try await Task.sleep(for: .milliseconds(20))
         }
-        guard let first = heard.withLock({ $0 }) else { throw ConformanceViolation(description: "no event came") }
+        guard let first = heard.withLock({ $0 }) else {
+            throw ConformanceViolation(description: "expected an event within 10 s and 500 enqueues, got none")
+        }
         try await listener.value
         return [first]
     }

@@ -10,7 +10,7 @@ extension BrokerConformance {
             try await bench.advance(.milliseconds(1000))
             try await bench.expectState(first.id, .expired)
             let awaited = try await bench.broker.awaitEnd(of: [first.id], queue: bench.queue, timeout: .zero)
-            try bench.expect(awaited, [.expired], "those who wait for it hear so")
+            try bench.expect(awaited, [.expired], "the states that a waiting client gets")
             let second = try await bench.enqueueNew("key", .join)
             try await bench.expectState(first.id, .expired)
             try await bench.expectState(second, .ready)
@@ -33,7 +33,7 @@ extension BrokerConformance {
             let request = CancelRequest(reason: "", by: "ann")
             let cancelled = try await bench.broker.cancel([ids[0]], request: request, queue: bench.queue)
             guard case .ended(.expired, _) = cancelled[0] else {
-                throw ConformanceViolation(description: "it was cancelled: \(cancelled)")
+                throw ConformanceViolation(description: "expected .ended(.expired), got \(cancelled)")
             }
             let held = try await bench.broker.hold([ids[1]], by: "ann", reason: "", queue: bench.queue)
             try bench.expect(held, [.refused(.expired)], "the hold")

@@ -49,11 +49,11 @@ extension BrokerConformance {
             let request = CancelRequest(reason: "", by: "ann")
             _ = try await bench.broker.cancel([success], request: request, queue: bench.queue)
             let early = try await bench.broker.retry([success], by: "ann", queue: bench.queue)
-            try bench.expect(early, [.done], "its group may finish")
+            try bench.expect(early, [.done], "the retry while the group may still finish")
             _ = try await bench.broker.cancel([success], request: request, queue: bench.queue)
             _ = try await bench.broker.cancelWithMembers([group], request: request, queue: bench.queue)
             let late = try await bench.broker.retry([success], by: "ann", queue: bench.queue)
-            try bench.expect(late, [.refused(.cancelled)], "it would wait for ever")
+            try bench.expect(late, [.refused(.cancelled)], "the retry of a callback that can never start")
         },
         ConformanceCheck("The removal of a dead group cancels its success callback, which cannot be released") {
             bench in
@@ -64,7 +64,7 @@ extension BrokerConformance {
             _ = try await bench.broker.remove([group], by: "ann", queue: bench.queue)
             try await bench.expectState(callbacks.success, .cancelled)
             let reason = try await bench.detail(callbacks.success)?.cancel?.reason
-            try bench.expect(reason, "needs \(group), which was removed", "the reason")
+            try bench.expect(reason, "depends on \(group), which was removed", "the reason")
         },
         ConformanceCheck("A sweep cancels the success callback of a dead group that was trimmed") { bench in
             let worker = try bench.worker()

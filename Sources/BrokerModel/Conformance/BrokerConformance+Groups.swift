@@ -207,7 +207,11 @@ extension BrokerConformance {
                 )
                 try bench.expect(try await bench.broker.enqueue([again], queue: bench.queue), [.created], "again")
                 let shown = try await bench.existing(group).links
-                try bench.expect([shown.needCount, shown.unmetCount, shown.missCount], [1, 2, 0], "what it counts")
+                try bench.expect(
+                    [shown.needCount, shown.unmetCount, shown.missCount],
+                    [1, 2, 0],
+                    "members, unmet, misses"
+                )
             }
             try await bench.close(group)
             while try await bench.broker.sweep(queue: bench.queue).more {}
@@ -258,7 +262,7 @@ extension BrokerConformance {
             _ = try await bench.broker.cancelWithMembers([group], request: request, queue: bench.queue)
             let change = NeedsChange(group, added: OperationLinks(members: [DependencyName(member)]))
             let outcome = try await bench.broker.change(change, by: "ann", queue: bench.queue)
-            try bench.expect(outcome, .done(added: []), "it is one")
+            try bench.expect(outcome, .done(added: []), "the outcome for an existing member")
         },
         ConformanceCheck("A late first-death callback starts at once; a group refuses more than eight") { bench in
             let worker = try bench.worker()

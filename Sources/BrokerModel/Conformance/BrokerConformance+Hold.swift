@@ -55,7 +55,11 @@ extension BrokerConformance {
             try bench.expect(Set(try await bench.claim(worker, 9).operations.map(\.id)), Set(all.prefix(2)), "in time")
             _ = try await bench.release([scheduled[1]])
             try await bench.expectState(scheduled[1], .ready)
-            try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), [scheduled[1]], "released too late")
+            try bench.expect(
+                try await bench.claim(worker, 9).operations.map(\.id),
+                [scheduled[1]],
+                "claimed after a late release"
+            )
         },
         ConformanceCheck("A held operation can expire, be removed, and be cancelled alone or with its queue") { bench in
             let worker = try bench.worker()

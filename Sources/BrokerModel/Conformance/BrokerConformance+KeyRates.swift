@@ -26,7 +26,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), [acme[2]], "then")
             try await bench.advance(.milliseconds(100))
             let last = try await bench.claim(worker, 9)
-            try bench.expect(last.operations.map(\.id), [acme[3]], "and then")
+            try bench.expect(last.operations.map(\.id), [acme[3]], "claimed after the second pause")
             try bench.expect(last.nextDueMilliseconds, nil, "the next start while none waits")
         },
         ConformanceCheck("A key with its own rate obeys that rate; all other keys obey the rate for each key") {
@@ -49,7 +49,7 @@ extension BrokerConformance {
                 started += try await bench.claim(workers[step % 2], 9).operations.count
                 try await bench.advance(.milliseconds(10))
             }
-            try bench.expect((1980...2200).contains(started), "\(started) are as many as may start")
+            try bench.expect((1980...2200).contains(started), "\(started) starts are within 1980...2200")
         },
         ConformanceCheck("Operations that wait for their key's next start wake only one worker, to time that start") {
             bench in
@@ -96,7 +96,7 @@ extension BrokerConformance {
             _ = try await bench.giveBack(claimed[1], worker)
             try bench.expect(try await bench.isWoken(), true, "woken")
             let again = try await bench.claim(worker, 3)
-            try bench.expect(again.operations.map(\.id), [ids[1]], "the same again")
+            try bench.expect(again.operations.map(\.id), [ids[1]], "the operation claimed again")
             try bench.expect(again.nextDueMilliseconds, 60_000, "the next start")
             _ = try await bench.giveBack(again.operations[0], worker, .later(milliseconds: 1000))
             try bench.expect(try await bench.claim(worker, 3).operations.map(\.id), [ids[2]], "the next one instead")
@@ -139,7 +139,7 @@ extension BrokerConformance {
             try bench.expect(
                 try await bench.claim(worker, 9).operations.count,
                 2,
-                "by a new rate, which knows no start"
+                "claimed by a new rate, of which no start is used"
             )
             try await bench.limit(.keyRate(nil))
             try bench.expect(try await bench.claim(worker, 9).operations.count, 6, "without all")

@@ -50,7 +50,7 @@ extension BrokerConformance {
             try bench.expect([state.isFull, state.executing.count == 3], [true, true], "full, and what runs is named")
             guard let bolt = first.first(where: { $0.id == second.operations.first?.id }) ?? first.last else { return }
             let next = try await bench.completeAndClaim(bolt, one)
-            try bench.expect(next?.operations.count, 1, "what one that ends lets start")
+            try bench.expect(next?.operations.count, 1, "operations claimed with the completion")
         },
         ConformanceCheck("A completion that frees a key's only place claims the key's next operation") { bench in
             let worker = try bench.worker()
@@ -59,7 +59,7 @@ extension BrokerConformance {
             var current = try await bench.claimOne(worker)
             for id in ids.dropFirst() {
                 guard let next = try await bench.completeAndClaim(current, worker)?.operations.first else {
-                    throw ConformanceViolation(description: "nothing was claimed in the place of \(current.id)")
+                    throw ConformanceViolation(description: "expected a claim in the place of \(current.id), got none")
                 }
                 try bench.expect(next.id, id, "the next")
                 current = next
@@ -93,7 +93,7 @@ extension BrokerConformance {
             try await bench.lapse(allBut: survivor)
             _ = try await bench.broker.sweep(queue: bench.queue)
             try bench.expect(try await bench.claimOne(survivor).id, lost.id, "what the lost worker held")
-            try bench.expect(try await bench.claim(survivor, 4).operations.count, 0, "beside it")
+            try bench.expect(try await bench.claim(survivor, 4).operations.count, 0, "operations claimed beside it")
         },
         ConformanceCheck("An operation that waits for its key can be cancelled, held, released, removed and found") {
             bench in

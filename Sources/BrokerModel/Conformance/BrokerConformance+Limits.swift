@@ -39,9 +39,13 @@ extension BrokerConformance {
             let (one, other) = (try bench.worker(), try bench.worker())
             try await bench.enqueue(9)
             try await bench.limit(5)
-            try bench.expect(try await bench.claim(one, 3).operations.count, 3, "of the first")
+            try bench.expect(
+                try await bench.claim(one, 3).operations.count,
+                3,
+                "operations claimed by the first worker"
+            )
             let second = try await bench.claim(other, 8)
-            try bench.expect(second.operations.count, 2, "of the second")
+            try bench.expect(second.operations.count, 2, "operations claimed by the second worker")
             try bench.expect(
                 [second.status == .limited, second.more],
                 [true, false],
@@ -85,7 +89,11 @@ extension BrokerConformance {
             try bench.expect(try await bench.isWoken(), true, "woken by the enqueue")
             try bench.expect(try await bench.claim(one, 2).more, true, "more is startable")
             try bench.expect(try await bench.isWoken(), true, "woken by the first claim")
-            try bench.expect(try await bench.claim(other, 2).operations.count, 1, "of the second")
+            try bench.expect(
+                try await bench.claim(other, 2).operations.count,
+                1,
+                "operations claimed by the second worker"
+            )
             try bench.expect(try await bench.isWoken(), false, "woken by the second claim")
         },
         ConformanceCheck("A limit can be raised, lowered and removed at any time; running operations continue") {
@@ -119,7 +127,7 @@ extension BrokerConformance {
             let set = OperatorTrace(at: snapshot.time, by: "ann", reason: "")
             try bench.expect(snapshot.limitsSet, set, "who has set them")
             try await bench.limit(nil)
-            try bench.expect(try await bench.snapshot().limitsSet, nil, "who has set them afterwards")
+            try bench.expect(try await bench.snapshot().limitsSet, nil, "the author after the removal")
             let events = try await bench.broker.storedEvents(
                 queue: bench.queue,
                 after: nil,
@@ -253,7 +261,7 @@ extension BrokerConformance {
                 started += try await bench.claim(workers[step % 2], 7).operations.count
                 try await bench.advance(.milliseconds(10))
             }
-            try bench.expect((990...1100).contains(started), "\(started) are as many as may start")
+            try bench.expect((990...1100).contains(started), "\(started) starts are within 990...1100")
         },
         ConformanceCheck("An operation given back untried gives its start back") { bench in
             let worker = try bench.worker()

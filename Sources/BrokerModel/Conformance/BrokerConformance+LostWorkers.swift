@@ -21,7 +21,11 @@ extension BrokerConformance {
             let (worker, other) = (try bench.worker(), try bench.worker())
             try await bench.advance(.seconds(60))
             let new = try bench.worker()
-            try bench.expect(try await bench.lapsed(), Set([worker, other]), "the lost ones as only a new one beats")
+            try bench.expect(
+                try await bench.lapsed(),
+                Set([worker, other]),
+                "workers shown as lost while only a new worker sends heartbeats"
+            )
             try bench.beat(other)
             try bench.expect(try await bench.lapsed(), [], "the lost ones once one has come back")
             try await bench.pass(16, beating: new)
@@ -101,7 +105,7 @@ extension BrokerConformance {
             let changes = events.entries.compactMap(\.batch.change).filter { $0.verb == .recover }
             try bench.expect(changes.map(\.by), [frozen, dead].map(\.description), "who, in the events")
             try bench.expect(changes.map(\.count), [1, 1], "how many, in the events")
-            let details = ["web 1: its lease ran out", "its process has ended"]
+            let details = ["web 1: the lease of the worker ran out", "the process of the worker ended"]
             try bench.expect(changes.map(\.detail), details, "why, in the events")
             let history = try await bench.broker.lostWorkers(queue: bench.queue, limit: 9)
             try bench.expect(history.map(\.operations), [[first.id], [first.id]], "the operations, in the history")

@@ -15,7 +15,7 @@ extension BrokerConformance {
             try await bench.expectState(last, .blocked)
             try bench.expect(try await bench.existing(last).links.unmetCount, 1, "what it still waits for")
             let second = try await bench.claimOne(worker)
-            try bench.expect(second.header.linked, true, "the flag of what something depends on")
+            try bench.expect(second.header.linked, true, "the linked flag of a dependency")
             let next = try await bench.completeThenClaim(second, worker)
             try bench.expect(next.map(\.id), [last], "claimed in the same call")
             let links = try await bench.existing(last).links
@@ -109,7 +109,7 @@ extension BrokerConformance {
             try await bench.expectState(held, .blocked)
             let trace = try await bench.existing(cancelled).cancel
             try bench.expect(trace?.by, "dependency", "by whom")
-            try bench.expect(trace?.reason, "needs \(first.id), which is dead", "why")
+            try bench.expect(trace?.reason, "depends on \(first.id), which is dead", "why")
             try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), [runs, after], "what runs")
         },
         ConformanceCheck("A dependent on an operation that already failed is cancelled, held or ready at once") {
@@ -134,7 +134,7 @@ extension BrokerConformance {
             _ = try await bench.claim(worker)
             for id in dependents { try await bench.expectState(id, .cancelled) }
             let reason = try await bench.existing(dependents[1]).cancel?.reason
-            try bench.expect(reason, "needs \(ids[1]), which was removed", "why")
+            try bench.expect(reason, "depends on \(ids[1]), which was removed", "why")
             let purged = try await bench.enqueue()[0]
             let running = try await bench.enqueue(priority: .high)[0]
             let claimed = try await bench.claimOne(worker)
@@ -195,7 +195,11 @@ extension BrokerConformance {
             _ = try await bench.complete(try await bench.claimOne(worker), worker)
             try bench.expect(try await bench.snapshot().counts[.ready], 10, "after it has finished")
             try bench.expect(try await bench.retry(dependents.min() ?? first.id), .done, "a retry of a cancelled one")
-            try bench.expect(try await bench.snapshot().counts[.ready], 11, "which waits for nothing")
+            try bench.expect(
+                try await bench.snapshot().counts[.ready],
+                11,
+                "ready operations, with one that waits for nothing"
+            )
         },
         ConformanceCheck("After a retry of a dependency, held dependents and retried ones wait until it finishes") {
             bench in
@@ -256,7 +260,7 @@ extension BrokerConformance {
             try await bench.expectState(both, .blocked)
             try bench.expect(try await bench.existing(both).waitsForTurn, false, "it has the key")
             let next = try await bench.completeThenClaim(first, worker)
-            try bench.expect(next.map(\.id), [both], "when the other one has ended, too")
+            try bench.expect(next.map(\.id), [both], "claimed when the dependency has ended as well")
         },
         ConformanceCheck("An operation that a dependency cancels at once replaces no holder of its unique key") {
             bench in

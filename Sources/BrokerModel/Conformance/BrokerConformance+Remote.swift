@@ -17,7 +17,7 @@ extension BrokerConformance {
             )
             _ = try await pair.there.complete(first, pair.worker, result: "17")
             try await bench.expectState(last, .blocked)
-            try bench.expect(try pair.there.beat(pair.worker).sweepDue, true, "there is something to carry")
+            try bench.expect(try pair.there.beat(pair.worker).sweepDue, true, "a sweep is due, to relay an end")
             try await pair.carry()
             try await bench.expectState(last, .ready)
             try bench.expect(try pair.there.beat(pair.worker).sweepDue, false, "nothing is left")
@@ -25,7 +25,7 @@ extension BrokerConformance {
             try bench.expect(
                 inputs.map(\.name),
                 [DependencyName(first.id, queue: pair.other)],
-                "what it has waited for"
+                "the names of the dependencies"
             )
             try bench.expect(inputs.map(\.result), [Array("17".utf8)], "the result")
         },
@@ -59,7 +59,7 @@ extension BrokerConformance {
             try await bench.expectState(last, .cancelled)
             try await bench.expectState(behind, .cancelled)
             let reason = try await bench.existing(last).cancel?.reason
-            try bench.expect(reason, "needs \(pair.other)/\(first.id), which is dead", "why")
+            try bench.expect(reason, "depends on \(pair.other)/\(first.id), which is dead", "why")
         },
         ConformanceCheck("An end that is relayed before its dependent is enqueued is not lost") { bench in
             let pair = try RemotePair(bench)
@@ -77,9 +77,17 @@ extension BrokerConformance {
             _ = try await bench.broker.remove([first], by: "ann", queue: pair.other)
             let relay = try await bench.broker.relay(queue: pair.other)
             try bench.expect(relay?.ends.map(\.status), [.removed], "what is carried")
-            try bench.expect(try await bench.broker.relay(queue: pair.other), nil, "another one has its turn")
+            try bench.expect(
+                try await bench.broker.relay(queue: pair.other),
+                nil,
+                "a second relay while the first is out"
+            )
             try await bench.advance(.seconds(2))
-            try bench.expect(try await bench.broker.relay(queue: pair.other), relay, "it has not come back")
+            try bench.expect(
+                try await bench.broker.relay(queue: pair.other),
+                relay,
+                "the relay that was not confirmed, again"
+            )
             try await bench.advance(.seconds(2))
             try await pair.carry()
             try await bench.expectState(last, .cancelled)

@@ -100,7 +100,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.broker.removeSchedule("s", by: "ann", queue: bench.queue), false, "again")
             try bench.expect(try await bench.fire(bench.firing("s", now, fourth, next: nil)).isDone, false, "removed")
             let anew = try await bench.set("s", due: now)
-            try bench.expect(anew > fourth, true, "a revision that never was")
+            try bench.expect(anew > fourth, true, "a revision above all earlier ones")
             try bench.expect(try await bench.snapshot().counts[.ready], 0, "nothing is enqueued")
         },
         ConformanceCheck("A schedule is not overwritten with an outdated revision") { bench in
@@ -169,7 +169,7 @@ extension BrokerConformance {
             try bench.expect(try bench.beat(one).scheduleMilliseconds, 0, "of the first, late")
             try await bench.advance(.milliseconds(500))
             try bench.expect(try bench.beat(other).scheduleMilliseconds, 0, "a second late")
-            try bench.expect(try bench.beat(one).scheduleMilliseconds, 0, "the first takes it back")
+            try bench.expect(try bench.beat(one).scheduleMilliseconds, 0, "the first worker takes over again")
             _ = try await bench.fire(bench.firing("s", now + 3000, revision, next: now + 9000))
             try bench.expect(try bench.beat(other).scheduleMilliseconds, nil, "of the other, afterwards")
             try await bench.broker.retire(worker: one, figures: [], queue: bench.queue)

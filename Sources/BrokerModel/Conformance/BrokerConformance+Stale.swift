@@ -118,15 +118,16 @@ private enum StaleWrite: String, CaseIterable {
     case acknowledgement = "acknowledgement of a cancel"
 
     func attempt(_ stale: ClaimedOperation, by worker: WorkerID, on bench: BrokerBench) async throws {
+        let what = "the outcome of the late write"
         switch self {
-        case .completion: try bench.expect(try await bench.complete(stale, worker, result: "9"), .stale, "it")
+        case .completion: try bench.expect(try await bench.complete(stale, worker, result: "9"), .stale, what)
         case .retry:
-            try bench.expect(try await bench.fail(stale, worker, .retry(afterMilliseconds: 0)), .stale, "it")
-        case .death: try bench.expect(try await bench.fail(stale, worker, .dead), .stale, "it")
-        case .cancelledEnd: try bench.expect(try await bench.fail(stale, worker, .cancelled), .stale, "it")
-        case .givingBack: try bench.expect(try await bench.giveBack(stale, worker), .stale, "it")
+            try bench.expect(try await bench.fail(stale, worker, .retry(afterMilliseconds: 0)), .stale, what)
+        case .death: try bench.expect(try await bench.fail(stale, worker, .dead), .stale, what)
+        case .cancelledEnd: try bench.expect(try await bench.fail(stale, worker, .cancelled), .stale, what)
+        case .givingBack: try bench.expect(try await bench.giveBack(stale, worker), .stale, what)
         case .postponing:
-            try bench.expect(try await bench.giveBack(stale, worker, .later(milliseconds: 0)), .stale, "it")
+            try bench.expect(try await bench.giveBack(stale, worker, .later(milliseconds: 0)), .stale, what)
         case .progress: try await refuse(.progress(fraction: 0.5, message: "late"), stale, worker, bench)
         case .logLine: try await refuse(.log(line: Array("late".utf8)), stale, worker, bench)
         case .checkpoint: try await refuse(.checkpoint([1]), stale, worker, bench)

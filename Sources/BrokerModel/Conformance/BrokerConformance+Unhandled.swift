@@ -228,7 +228,7 @@ extension BrokerBench {
     func setAsideNext(_ worker: WorkerID) async throws {
         let operation = try await claimOne(worker)
         let outcome = try await giveBack(operation, worker, .unhandled(name: "check", orLaterMilliseconds: 1000))
-        try expect(outcome, .done(.ready), "what became of it")
+        try expect(outcome, .done(.ready), "the outcome of the return")
     }
 
     func claim(_ worker: WorkerID, knowing names: [String], capacity: Int) async throws -> Claim {

@@ -119,7 +119,7 @@ extension BrokerConformance {
             task.cancel()
             let result = await task.result
             guard case .failure(let error) = result, error is CancellationError else {
-                throw ConformanceViolation(description: "the wait ended with \(result)")
+                throw ConformanceViolation(description: "expected CancellationError, but the wait ended with \(result)")
             }
         },
         ConformanceCheck("A claim within a wait takes no more than its capacity, and puts the token back for the rest")
@@ -138,7 +138,7 @@ extension BrokerConformance {
             try await bench.enqueue()
             let claim = try await bench.claimAtWakeUp(worker, 1, within: .seconds(20))
             try bench.expect(claim, Claim(status: .staleEpoch), "the claim")
-            try bench.expect(try await bench.snapshot().counts[.ready], 1, "those that are ready")
+            try bench.expect(try await bench.snapshot().counts[.ready], 1, "the number of ready operations")
             try bench.expect(try await bench.wakeUp(within: .milliseconds(30)), nil, "the wake-up token")
         },
         ConformanceCheck("A claim for an idle worker takes nothing if the worker holds an operation") { bench in
@@ -186,7 +186,7 @@ extension BrokerBench {
             if try await existing(id).isAwaited { return }
             try await Task.sleep(for: .milliseconds(5))
         }
-        throw ConformanceViolation(description: "no client waits for \(id)")
+        throw ConformanceViolation(description: "expected a client to wait for \(id) within 10 s, but none does")
     }
 
     /// Expects the next message of a stream within 10 s. A broker sends `.resubscribed` whenever messages may have been

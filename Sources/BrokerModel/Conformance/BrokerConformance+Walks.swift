@@ -94,6 +94,6 @@ extension BrokerBench {
             gone += try await body(rows.map(\.id))
         } while cursor != nil
         try expect(Set(seen).count, seen.count, "no row comes twice")
-        try expect(Set(ids).subtracting(seen).isSubset(of: gone), true, "all that stay are found")
+        try expect(Set(ids).subtracting(seen).isSubset(of: gone), true, "all remaining operations are found")
     }
 }

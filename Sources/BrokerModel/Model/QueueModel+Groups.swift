@@ -198,7 +198,8 @@ extension QueueModel {
             open.remove(group) != nil
         else { return }
         if !isCompleted {
-            operations[group]?.cancel = CancelIntent(at: now, by: "run", reason: "the run has not finished")
+            let reason = "the run that enqueued it ended without finishing"
+            operations[group]?.cancel = CancelIntent(at: now, by: "run", reason: reason)
         }
         leaveBlocked(group)
     }
@@ -231,7 +232,8 @@ extension QueueModel {
             }
             switch terms.ifAbandoned {
             case .cancel:
-                _ = cancelGroup(id, CancelIntent(at: now, by: "worker", reason: "its opener was silent"))
+                let reason = "the opener of the group was silent for \(terms.leaseMilliseconds) ms"
+                _ = cancelGroup(id, CancelIntent(at: now, by: "worker", reason: reason))
             case .close:
                 open.remove(id)
                 leaveBlocked(id)

@@ -265,7 +265,9 @@ extension QueueModel {
     }
 
     private func lostError(_ header: OperationHeader) -> [UInt8] {
-        let message = "the worker was lost \(header.delivery) times while it ran this attempt"
+        let message =
+            "this attempt lost its worker \(header.delivery) times, the most allowed: "
+            + "check for crashes and memory limits"
         return OperationFailure(
             type: "lost",
             message: message,

@@ -158,7 +158,7 @@ extension QueueModel {
     }
 
     private mutating func cancelDependent(_ id: OperationID, of dependency: DependencyName, _ end: DependencyEnd) {
-        let reason = "needs \(dependency), which \(end.words)"
+        let reason = "depends on \(dependency), which \(end.words)"
         cancelWaiting(id, CancelIntent(at: now, by: "dependency", reason: reason))
     }
 }

@@ -9,8 +9,8 @@ package struct Recovery: Sendable, Equatable {
 
         package var sentence: String {
             switch self {
-            case .lease: "its lease ran out"
-            case .process: "its process has ended"
+            case .lease: "the lease of the worker ran out"
+            case .process: "the process of the worker ended"
             }
         }
     }

@@ -66,7 +66,7 @@ local function look_at_group(id)
   if call('HEXISTS', needs_key(id), OPEN) == 1 then
     if is_outage(tonumber(lease)) then return LOOK_AGAIN end
     if if_abandoned == 'cancel' then
-      group_members().cancel(id, 'worker', 'its opener was silent')
+      group_members().cancel(id, 'worker', 'the opener of the group was silent for ' .. lease .. ' ms')
     else
       group_members().close(id)
     end

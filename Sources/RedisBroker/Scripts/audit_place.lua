@@ -30,8 +30,8 @@ local highest_sequence, highest_fence = 0, 0
 local function check_counter(name, highest)
   local counter = tonumber(call('HGET', META, name) or 0)
   if highest <= counter then return end
-  finding('counterBack', name, format('%.0f is in use in %s, the counter says %.0f', highest, place, counter),
-    'raise the counter', { hset, META, name, format('%.0f', highest) })
+  finding('counterBack', name, format('%.0f is in use in %s, but the counter is at %.0f, so numbers would repeat', highest, place, counter),
+    format('raise the counter to %.0f', highest), { hset, META, name, format('%.0f', highest) })
 end
 
 local seen = {}
@@ -52,7 +52,7 @@ end
 local function check_lane_element(element)
   local header = header_of(element)
   if not is_header(header) or not is_id(id_of(header)) then
-    finding('malformed', place, 'an element without a valid header', 'throw it away: it is no operation', { lrem, key, '1', element })
+    finding('malformed', place, 'an element without a valid header, which cannot be an operation', 'delete it', { lrem, key, '1', element })
     return
   end
   highest_sequence = max(highest_sequence, sequence_of(header) or 0)
@@ -88,7 +88,7 @@ end
 local function check_member(id, state)
   local head = head_of(id)
   if not head then
-    finding('noRecord', id, 'in ' .. place .. ', but it has no record', 'take it out: what it was to do is gone',
+    finding('noRecord', id, 'in ' .. place .. ', but it has no record, so its envelope is lost', 'take it out',
       (kind == 'keyed' or kind == 'next') and { leave_key_places, id } or { zrem, key, id })
     return
   end
@@ -107,7 +107,7 @@ local function check_expiring(id)
   local head = head_of(id)
   local state = head and stored_state_of(head)
   if not state or not find(state, '[rsub]') then
-    finding('leftover', id, 'expires, but does not wait any more', 'forget its expiry', { zrem, key, id })
+    finding('leftover', id, 'it has a deadline, but no longer waits', 'remove the deadline', { zrem, key, id })
   end
 end
 
@@ -121,10 +121,10 @@ local function walk_set()
 end
 
 local function check_held(fence, element)
-  local words, drop = 'take it from the worker', { hdel, key, fence }
+  local words, drop = 'remove it from the worker', { hdel, key, fence }
   local number = tonumber(fence)
   if not number or #element < 64 or not is_id(id_of(element)) then
-    finding('malformed', place, 'an entry that cannot be read', words, drop)
+    finding('malformed', place, format('an entry under fence "%.30s" that is not an operation', fence), words, drop)
     return
   end
   highest_fence = max(highest_fence, number)
@@ -138,16 +138,16 @@ local function check_held(fence, element)
   elseif fence_of(head) ~= number then
     finding('twice', id, format('held under fence %s, but its record says fence %d', fence, fence_of(head)), words, drop)
   elseif worker_of(head) ~= about then
-    finding('owner', id, 'held by ' .. about .. ', but its record names ' .. (worker_of(head) or 'nobody') .. ': a cancel goes astray',
-      'give the worker its number again', { hset, PREFIX .. 'numbers', worker_number_of(head), about })
+    finding('owner', id, 'held by ' .. about .. ', but its record names ' .. (worker_of(head) or 'no known worker') .. ', so a cancel would not reach it',
+      'restore the number of ' .. about, { hset, PREFIX .. 'numbers', worker_number_of(head), about })
   end
 end
 
 local function walk_held()
   local scan = call('HSCAN', key, cursor, 'COUNT', min(limit, 100))
   if call('ZSCORE', PREFIX .. 'leases', about) == false and #scan[2] > 0 and cursor == '0' then
-    finding('noLease', about, 'holds operations, but has no lease: no sweeper will find them',
-      'give it a lapsed lease, so that they are handed back', { zadd, PREFIX .. 'leases', '1', about })
+    finding('noLease', about, 'holds operations without a lease, so no sweep recovers them',
+      'add a lapsed lease, so that a sweep recovers them', { zadd, PREFIX .. 'leases', '1', about })
   end
   for i = 1, #scan[2], 2 do
     looked = looked + 1
@@ -169,8 +169,8 @@ local function walk_running()
     looked = looked + 1
     local head = head_of(scan[2][i])
     if not head or stored_state_of(head) ~= 'x' then
-      finding('leftover', scan[2][i], 'its limit key ' .. about .. ' says that it runs, but it does not: others wait for its place',
-        'take it out', { stop_counting, scan[2][i] })
+      finding('leftover', scan[2][i], 'limit key ' .. about .. ' counts it as running, but it does not run, so others of the key wait',
+        'stop counting it', { stop_counting, scan[2][i] })
     end
   end
   return scan[1]
@@ -199,7 +199,7 @@ local function check_batch()
     if call('EXISTS', key .. ':' .. name) == 1 then keys[#keys + 1] = key .. ':' .. name end
   end
   if #keys > 0 then
-    finding('leftover', place, 'of a cancelled queue, but no sweeper knows of it', 'delete it', { unlink, keys })
+    finding('leftover', place, 'left of a cancelled queue, but not in the list of batches, so no sweep clears it away', 'delete it', { unlink, keys })
   end
   return '0'
 end
@@ -212,9 +212,9 @@ local function check_unique(name, holder)
   if rest ~= '' or (state and find('rstbx', state, 1, true)) then return end
   if head and state ~= stored_state_of(head) then return end -- of a cancelled queue, not cleared away yet
   local waiting = call('ZCARD', PREFIX .. 'behind:' .. name)
-  finding(waiting > 0 and 'lost' or 'leftover', name, 'a unique key that ' .. id .. ' has, which '
-    .. (state and 'is ' .. name_of(state) or 'has no record') .. (waiting > 0 and format('; %d wait for it', waiting) or ''),
-    waiting > 0 and 'give it to the next one' or 'free the key', { pass_key, name, id })
+  finding(waiting > 0 and 'lost' or 'leftover', name, 'a unique key held by ' .. id .. ', which '
+    .. (state and 'is ' .. name_of(state) or 'has no record') .. (waiting > 0 and format('; operations that wait for the key: %d', waiting) or ''),
+    waiting > 0 and 'pass the key to the next one' or 'free the key', { pass_key, name, id })
 end
 
 local function walk_unique()

@@ -59,8 +59,8 @@ local unhandled, unhandled_count = check_unhandled()
 local function check_turn(key, waiting, standing)
   if waiting == 0 or standing > 0 or call('EXISTS', PREFIX .. 'running:' .. key) == 1 then return end
   if call('ZSCORE', PREFIX .. 'expiring', '*' .. key) then return end
-  finding('lost', key, format('%d of limit key %s wait for a turn that does not come: none runs, and no instant is known', waiting, key),
-    'give it its turn now', { zadd, PREFIX .. 'expiring', NOW, '*' .. key })
+  finding('lost', key, format('%d of limit key %s wait, but none runs and no next start is planned', waiting, key),
+    'start the next one now', { zadd, PREFIX .. 'expiring', NOW, '*' .. key })
 end
 
 -- Checks the sets of limit keys against their counts.
@@ -102,8 +102,8 @@ if count <= 1000 and total('executing') ~= held then
     'correct it', correct('executing', total('executing'), held))
 end
 if call('EXISTS', PREFIX .. 'full') == 1 and (not m.limits or find(m.limits, '^%d+$') and total('executing') < tonumber(m.limits)) then
-  finding('wake', 'full', 'it is marked as full, but fewer run than its limit allows: what becomes ready wakes no worker',
-    'take the mark away', { unlink, { PREFIX .. 'full' } })
+  finding('wake', 'full', 'it is marked as full, but fewer run than its limit allows, so ready operations wake no worker',
+    'remove the mark', { unlink, { PREFIX .. 'full' } })
 end
 if total('unhandled') ~= unhandled_count then
   finding('counter', 'unhandled', format('the counter says %d, the sets of all names hold %d', total('unhandled'), unhandled_count),
@@ -114,12 +114,12 @@ if call('ZCARD', PREFIX .. 'keyed') <= 1000 and total('keyed') ~= keyed_count th
     'correct it', correct('keyed', total('keyed'), keyed_count))
 end
 if total('missing') > 0 then
-  finding('missing', m.missing or '', format('operations had no record when their turn came: %d, this one was the last', total('missing')),
-    'forget them', { hset, TOTALS, 'missing', '0' })
+  finding('missing', m.missing or '', format('operations without a record when their turn came: %d, this one last; check maxmemory-policy for evictions', total('missing')),
+    'set the counter to 0', { hset, TOTALS, 'missing', '0' })
 end
 local stale = total('stale')
 if stale < 0 or stale > ready then
-  finding('counter', 'stale', format('the counter says %d left behind, the lanes hold %d in all', stale, ready))
+  finding('counter', 'stale', format('the counter says %d stale references, but the lanes hold %d elements in all', stale, ready))
 end
 if call('EXISTS', PREFIX .. 'batches') == 0 and total('clearing') ~= 0 then
   finding('counter', 'clearing', format('the counter says %d, no cancelled batch is left', total('clearing')),
@@ -129,14 +129,14 @@ local ended = total('finished') + total('dead') + total('cancelled') + total('ex
 local should = tonumber(m.sequence or 0) - total('notEnqueued') + total('reopened')
 local is = ready - stale + unhandled_count + total('keyed') + waiting + held + ended
 if count <= 1000 and is ~= should then
-  finding('sum', 'totals', format('enqueued and reopened %d, but waiting, held and ended %d', should, is),
+  finding('sum', 'totals', format('%d operations were enqueued or reopened, but %d wait, run or have ended', should, is),
     #findings == 0 and 'count the difference as not enqueued' or '', #findings == 0 and { hincrby, TOTALS, 'notEnqueued', should - is } or nil)
 end
 if tonumber(m.lastSeen or 0) > now + 5000 then
-  finding('clockBack', 'lastSeen', format('the last heartbeat is %d ms in the future: the clock of Redis went back',
+  finding('clockBack', 'lastSeen', format('the last heartbeat is %d ms in the future, so the clock of Redis went back: check its time synchronization',
     tonumber(m.lastSeen) - now))
 end
 if call('LLEN', PREFIX .. 'wake') > 1 then
-  finding('wake', 'wake', 'more than one token', 'leave one', { lrem, PREFIX .. 'wake', format('%d', call('LLEN', PREFIX .. 'wake') - 1), '1' })
+  finding('wake', 'wake', format('%d wake-up tokens, expected at most 1', call('LLEN', PREFIX .. 'wake')), 'keep one', { lrem, PREFIX .. 'wake', format('%d', call('LLEN', PREFIX .. 'wake') - 1), '1' })
 end
 return { format('%d', now), count, meta_fields, total_fields, sizes, workers, findings, unhandled, key_places }

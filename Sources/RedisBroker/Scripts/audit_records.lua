@@ -38,7 +38,7 @@ end
 local function check_key(id, head)
   local key = has_limit_key(head) and call('HGET', extras_key(id), 'limitKey')
   if not key or call('SISMEMBER', PREFIX .. 'running:' .. key, id) == 1 then return end
-  finding('counter', id, 'it runs, but its limit key ' .. key .. ' does not count it: too many may run',
+  finding('counter', id, 'it runs, but limit key ' .. key .. ' does not count it, so too many of the key may run',
     'count it', { sadd, PREFIX .. 'running:' .. key, id })
 end
 
@@ -54,7 +54,7 @@ local function check_executing(id, head)
   if is_held(worker, fence) then return end
   finding('lost', id, 'its record says executing under fence ' .. fence .. ', but '
     .. (worker and worker .. ' does not hold it' or 'its worker is unknown'),
-    'hand it back, as from a lost worker', { recover_unheld, id, head })
+    'recover it, as from a lost worker', { recover_unheld, id, head })
 end
 
 local function check_unhandled(id, head)
@@ -67,7 +67,7 @@ end
 -- Checks that an operation that waits for its turn at a unique key stands behind it.
 local function check_turn(id, head, key)
   if call('ZSCORE', PREFIX .. 'behind:' .. key, id) then return end
-  finding('lost', id, 'it waits for a unique key, but does not stand behind it', 'put it there',
+  finding('lost', id, 'it waits for unique key ' .. key .. ', but is not in the list of its waiters', 'add it to the list',
     { zadd, PREFIX .. 'behind:' .. key, format('%.0f', sequence_of(head)), id })
 end
 
@@ -80,14 +80,14 @@ local function check_remote_need(id, name)
   local asked = tonumber(call('ZSCORE', ASKING, name) or 0)
   local is_asked_soon = asked > 0 and asked <= now + FIRST_ASK
   if known[2] and tonumber(told or 0) < tonumber(known[1]) and not is_asked_soon and not call('ZSCORE', OUTBOX, name) then
-    finding('lost', id, 'it needs ' .. name .. ' and has not heard of its end', 'tell it',
+    finding('lost', id, 'it depends on ' .. name .. ', which has ended, but was not notified', 'notify it',
       { zadd, OUTBOX, outbox_score(tonumber(known[1]), known[2]), name })
   end
   if not told then
-    finding('lost', id, 'it needs ' .. name .. ', whose end it would not hear of', 'let it hear', { zadd, dependents_key(name), '0', id })
+    finding('lost', id, 'it depends on ' .. name .. ', but would not be notified of its end', 'register it as a dependent', { zadd, dependents_key(name), '0', id })
   end
   if not call('ZSCORE', ASKING, name) then
-    finding('lost', id, 'it needs ' .. name .. ', which is never asked for', 'ask', { zadd, ASKING, '0', name })
+    finding('lost', id, 'it depends on ' .. name .. ', but this queue never asks for the state of that operation', 'ask now', { zadd, ASKING, '0', name })
   end
 end
 
@@ -108,14 +108,14 @@ local function check_need(id, dependency, heard)
   local head = head_of(dependency)
   if not head then
     if is_end(heard) then return end
-    finding('lost', id, 'it needs ' .. dependency .. ', which has no record', 'count that as its removal', { note_gone, dependency, id })
+    finding('lost', id, 'it depends on ' .. dependency .. ', which has no record', 'count that operation as removed', { note_gone, dependency, id })
     return
   end
   local told = tonumber(call('ZSCORE', dependents_key(dependency), id) or -1)
   if told < 0 then
-    finding('lost', id, 'it needs ' .. dependency .. ', which does not know of it', 'let it know', { zadd, dependents_key(dependency), '0', id })
+    finding('lost', id, 'it depends on ' .. dependency .. ', but is not registered as a dependent of it', 'register it as a dependent', { zadd, dependents_key(dependency), '0', id })
   elseif is_end(stored_state_of(head)) and told < sequence_of(head) and not call('ZSCORE', OUTBOX, dependency) then
-    finding('lost', id, 'it needs ' .. dependency .. ' and has not heard of its end', 'tell it',
+    finding('lost', id, 'it depends on ' .. dependency .. ', which has ended, but was not notified', 'notify it',
       { zadd, OUTBOX, outbox_score(sequence_of(head), state_of(head)), dependency })
   end
 end
@@ -135,19 +135,19 @@ local function check_needs(id, unmet)
   if #needs < 2 * call('HLEN', needs_key(id)) then return end
   local counted = tonumber(call('HGET', extras_key(id), 'misses') or 0)
   if misses ~= counted then
-    finding('counter', id, format('%d of its members did not finish, and its counter says %d', misses, counted),
-      'correct it', { hset, extras_key(id), 'misses', format('%d', misses) })
+    finding('counter', id, format('%d of its members ended otherwise than finished, but its counter says %d', misses, counted),
+      format('set the counter to %d', misses), { hset, extras_key(id), 'misses', format('%d', misses) })
   end
   if found ~= unmet then
-    finding('counter', id, format('it waits for %d operations, and its counter says %d', found, unmet),
-      'correct it', { hset, extras_key(id), 'unmet', format('%d', found) })
+    finding('counter', id, format('it waits for %d dependencies, but its counter says %d', found, unmet),
+      format('set the counter to %d', found), { hset, extras_key(id), 'unmet', format('%d', found) })
   end
 end
 
 -- Checks that a silent opener of an open group is noticed.
 local function check_opener(id, group)
   if find(group, ' 0$') or call('HEXISTS', needs_key(id), OPEN) == 0 or call('ZSCORE', ASKING, '+' .. id) then return end
-  finding('lost', id, 'it is an open group, and is never closed if its opener is silent', 'watch it', { zadd, ASKING, '0', '+' .. id })
+  finding('lost', id, 'it is an open group, but stays open for ever if its opener is gone', 'watch its opener', { zadd, ASKING, '0', '+' .. id })
 end
 
 -- A blocked operation waits for an operator, its turn at a unique key, or its dependencies.
@@ -157,7 +157,9 @@ local function check_blocked(id, head)
   if about[1] then check_turn(id, head, about[2] or '') end
   if about[4] then check_needs(id, unmet) end
   if about[5] then check_opener(id, about[5]) end
-  if not about[1] and not about[3] and unmet <= 0 then finding('lost', id, 'it is blocked, and waits for nothing: release it') end
+  if not about[1] and not about[3] and unmet <= 0 then
+    finding('lost', id, 'it is blocked, but waits for nothing' .. (about[5] and '' or ': run sluice release ' .. id))
+  end
 end
 
 -- A planned look at an operation in another queue deletes its data once nothing depends on it. Checks that such a look
@@ -165,7 +167,7 @@ end
 local function check_remote(name)
   if call('ZSCORE', ASKING, name) then return end
   if call('EXISTS', remote_key(name), dependents_key(name)) == 0 then return end
-  finding('leftover', name, 'kept of an operation in another queue that is never looked at', 'look at it', { zadd, ASKING, '0', name })
+  finding('leftover', name, 'data about an operation in another queue that is never checked again', 'check it now', { zadd, ASKING, '0', name })
 end
 
 -- Checks that ends are relayed to the queues that have to hear of them.
@@ -173,7 +175,7 @@ local function check_dependent_queues(id)
   local queues = call('HGET', extras_key(id), 'dependentQueues') or ''
   for queue in string.gmatch(queues, '%S+') do
     if call('EXISTS', outbox_of(queue)) == 1 and not call('ZSCORE', OUTBOXES, queue) then
-      finding('lost', id, 'ends of which queue ' .. queue .. ' has to hear are not carried', 'carry them', { zadd, OUTBOXES, '0', queue })
+      finding('lost', id, 'ends for queue ' .. queue .. ' are not relayed, so its dependents wait for ever', 'relay them', { zadd, OUTBOXES, '0', queue })
     end
   end
 end
@@ -192,7 +194,7 @@ local function check_orphan(id)
     local is_of_outbox = kind == 'dependents:' and call('ZSCORE', OUTBOX, id)
     if not is_of_outbox and call('EXISTS', PREFIX .. kind .. id) == 1 then keys[#keys + 1] = PREFIX .. kind .. id end
   end
-  if #keys > 0 then finding('leftover', id, 'kept of an operation without a record', 'delete it', { unlink, keys }) end
+  if #keys > 0 then finding('leftover', id, 'data of an operation that has no record', 'delete it', { unlink, keys }) end
 end
 
 local function check(id)
@@ -200,13 +202,13 @@ local function check(id)
   local head = head_of(id)
   if not head then
     if call('EXISTS', record_key(id)) == 0 then return check_orphan(id) end
-    finding('malformed', id, 'a record that is too short', 'delete it', { unlink, { record_key(id) } })
+    finding('malformed', id, 'a record of fewer than ' .. HEAD .. ' bytes, which has no valid head', 'delete it', { unlink, { record_key(id) } })
     return
   end
   local state, stored = state_of(head), stored_state_of(head)
   if is_linked(head) then check_dependent_queues(id) end
   if id_of(head) ~= id or not NAMES[stored] then
-    finding('malformed', id, 'a record that cannot be read')
+    finding('malformed', id, 'a record with another id or an unknown state: inspect it with redis-cli GET ' .. record_key(id))
   elseif stored == 'u' and state == 'r' then
     check_unhandled(id, head)
   elseif state ~= stored then

@@ -70,7 +70,8 @@ end
 
 call('HDEL', META, '')
 local after = parsed()
-if not after or #ARGV - 4 > BATCH then return redis.error_reply('ERR sluice: argument 3 is not what an operation depends on (lines of a name and a value), or more than 500 names are to go') end
+if not after then return redis.error_reply('ERR sluice: argument 3 is not a list of dependencies: expected at most 500 lines "after ID POLICY"') end
+if #ARGV - 4 > BATCH then return redis.error_reply('ERR sluice: ' .. #ARGV - 4 .. ' dependencies to remove, expected at most ' .. BATCH .. ': split the call') end
 local outcome = depend(after)
 if find(outcome, '^1') and not is_of_group then note_change('depend', by, 1, '', id) end
 flush()

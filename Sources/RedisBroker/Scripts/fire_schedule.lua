@@ -25,7 +25,7 @@ local fired, last, last_id, missed, overlapped = string.match(runs, '^(%d+) (%d+
 local function enqueue_one()
   local groups, n, largest = read_groups(7, '[013]')
   if not groups then return nil, n end
-  if n > 1 then return nil, 'ERR sluice: a schedule enqueues one operation an instant' end
+  if n > 1 then return nil, 'ERR sluice: ' .. n .. ' operations for an instant of a schedule, expected 1' end
   local links, wrong = read_links(groups)
   if not links then return nil, wrong end
   note_large(largest)

@@ -48,6 +48,6 @@ local function link(id)
   return (is_end(state) and state or '-') .. format(' %.0f', sequence_of(head)), result_for(id, state)
 end
 
-if not is_queue_name(queue) or #ARGV - 1 > BATCH then return redis.error_reply('ERR sluice: link takes the name of a queue and at most 500 ids') end
+if not is_queue_name(queue) or #ARGV - 1 > BATCH then return redis.error_reply(format('ERR sluice: link got queue "%.99s" and %d ids: expected a queue name (1 to 128 letters, digits, ".", "_" or "-") and at most %d ids', queue, #ARGV - 1, BATCH)) end
 for i = 2, #ARGV do reply[2 * i - 3], reply[2 * i - 2] = link(ARGV[i]) end
 return reply

@@ -1,24 +1,25 @@
 import Operations
 import Selectors
 
-/// A configuration file: `key = value` lines, in sections such as `[profile.prod]`. This is the part of TOML that settings need.
+/// A configuration file: `key = value` lines, in sections such as `[profile.prod]`. The parser reads only the part of
+/// TOML that settings need.
 struct ConfigurationText: Sendable, Equatable {
     struct Setting: Sendable, Equatable {
         var text: String
-        /// From 1 on.
+        /// The line number, counted from 1.
         var line: Int
     }
 
     struct Section: Sendable, Equatable {
         var settings: [String: Setting] = [:]
-        /// The line of its name, from 1 on.
+        /// The line of the section's name, counted from 1.
         var line: Int
     }
 
     /// Settings by section; "" = before the first section.
     private(set) var sections: [String: Section] = [:]
 
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// - Throws: `CLIError` with `.badConfiguration`, which names file and line.
     init(parsing text: String, file: String) throws(CLIError) {
@@ -42,7 +43,7 @@ struct ConfigurationText: Sendable, Equatable {
         }
     }
 
-    /// Refuses sections that no file has, and profiles in the file of a project.
+    /// Refuses unknown sections, and profiles in a project's file.
     ///
     /// - Throws: `CLIError` with `.badConfiguration`, which names file and line.
     func checkSections(_ file: String, ofProject isProject: Bool) throws(CLIError) {
@@ -54,7 +55,7 @@ struct ConfigurationText: Sendable, Equatable {
             guard isProject else { continue }
             throw CLIError(
                 .badConfiguration,
-                "\(place): [\(name)] is in the file of a project, which has no profiles",
+                "\(place): a project's file cannot have profiles: [\(name)]",
                 fix: "write it into ~/.config/sluice/config.toml; \(file) may choose it: "
                     + "profile = \"\(name.dropFirst(Self.profile.count))\""
             )
@@ -79,7 +80,7 @@ struct ConfigurationText: Sendable, Equatable {
     private static func twice(_ file: String, _ index: Int, _ what: String, _ before: Int) -> CLIError {
         CLIError(
             .badConfiguration,
-            "\(file):\(index + 1): \(OperationsError.quoted(what)) stands in line \(before) already",
+            "\(file):\(index + 1): \(OperationsError.quoted(what)) is already in line \(before)",
             fix: "remove one of the two"
         )
     }
@@ -92,7 +93,7 @@ struct ConfigurationText: Sendable, Equatable {
         return line[line.index(after: line.startIndex)..<end].filter { $0 != "\"" }
     }
 
-    /// A text in quotes, or a word such as `true` or `50`; behind it may be a comment.
+    /// A quoted text, or a word such as `true` or `50`; a comment may follow.
     private static func value(_ text: String) -> String? {
         guard let quote = text.first else { return nil }
         var rest = text.dropFirst()
@@ -126,7 +127,7 @@ struct ConfigurationText: Sendable, Equatable {
     private static func wrong(_ file: String, _ index: Int, _ line: String) -> CLIError {
         CLIError(
             .badConfiguration,
-            "\(file):\(index + 1): \(OperationsError.quoted(line)) cannot be read",
+            "\(file):\(index + 1): \(OperationsError.quoted(line)) is not a valid setting or section",
             fix: "key = \"value\", key = true, or [profile.NAME]"
         )
     }

@@ -4,26 +4,28 @@ import TerminalText
 
 /// Examines a namespace, and fixes findings of the chosen codes.
 ///
-/// 1. The settings and the state of the server.
-/// 2. Keys: each record is in the place that it names; no key belongs to an operation without a record; each queue is in the list of queues.
-/// 3. Queues: counters, leases, and each place: each entry has a record that names this place.
-/// 4. Ready records of step 2 that are in no lane in step 3 and have not changed since are lost.
+/// 1. Server: settings and state.
+/// 2. Keys: each record is in the place that it names. Each key belongs to an operation with a record. Each queue is in
+///    the list of queues.
+/// 3. Queues: counters, leases, and places. Each entry of a place has a record that names this place.
+/// 4. Lost operations: records that were ready in step 2, were in no lane in step 3, and are unchanged.
 ///
-/// Queues with findings are examined twice more, and what is found each time is a finding. A fix is a change by the script that finds.
+/// Queues with findings are examined twice more; only findings of all three examinations count. The script that finds a
+/// problem also fixes it.
 struct Doctor: Sendable {
     typealias Broker = BrokerAudit & MonitorBroker
 
-    /// The most keys and entries to examine.
+    /// The largest number of keys and entries to examine.
     struct Budget: Sendable {
         var keys: Int
-        /// Most entries in each place of a queue.
+        /// The largest number of entries in each place of a queue.
         var entries: Int
 
         static let short = Budget(keys: 25_000, entries: 5000)
         static let deep = Budget(keys: .max, entries: .max)
     }
 
-    /// How much was examined.
+    /// The number of things that were examined.
     struct Coverage: Sendable {
         var queues = 0
         var keys = 0
@@ -32,22 +34,22 @@ struct Doctor: Sendable {
         var isComplete = true
     }
 
-    /// Entries that one script examines. It takes 1 to 2 ms, which does not disturb other clients.
+    /// The number of entries for one call of a script. A call takes 1 to 2 ms, which does not disturb other clients.
     static let step = 200
-    /// How often a queue with findings is examined again.
+    /// The number of repeated examinations of a queue with findings.
     private static let looksAgain = 2
-    /// How often a step of a fix is done at most: what it puts right may show what else is wrong.
+    /// The largest number of times that a step of a fix runs: a fix may reveal further problems.
     private static let fixesAgain = 3
 
     let broker: any Broker
     let budget: Budget
-    /// The queues to examine; nil = all, and the servers.
+    /// The queues to examine; nil = all queues, and the servers.
     private(set) var only: Set<String>?
     /// The codes of findings to fix, by queue.
     private(set) var fixes: [String: Set<String>] = [:]
     /// Findings that were fixed.
     private(set) var fixed = Chart()
-    /// Called with the current step from time to time.
+    /// Called from time to time with the current step.
     let progress: @Sendable (String) -> Void
     var chart = Chart()
     var coverage = Coverage()
@@ -59,7 +61,7 @@ struct Doctor: Sendable {
         self.progress = progress
     }
 
-    /// Examines everything, and what has findings twice more.
+    /// Examines everything once, and queues with findings twice more.
     mutating func run() async throws {
         try await examine()
         for _ in 0..<Self.looksAgain where !chart.queues.isEmpty {
@@ -69,7 +71,7 @@ struct Doctor: Sendable {
         if !coverage.isComplete { chart.add(Self.incomplete(coverage)) }
     }
 
-    /// Fixes what was found, and examines everything again.
+    /// Fixes the findings, and examines everything again.
     mutating func fix() async throws {
         var left = chart
         let queues = chart.queues
@@ -85,7 +87,7 @@ struct Doctor: Sendable {
         try await run()
     }
 
-    /// One look at some queues.
+    /// Examines some queues once.
     private func examined(_ queues: Set<String>, fixing codes: [String: Set<String>]) async throws -> Doctor {
         var doctor = Doctor(broker, budget: budget, progress: progress)
         (doctor.only, doctor.fixes) = (queues, codes)
@@ -100,7 +102,8 @@ struct Doctor: Sendable {
         }
         let before = try await broker.queues()
         var walk = try await walkKeys()
-        // A queue is in the list before its first key is written, so the list is read again after the keys.
+        // A queue is registered before its first key is written. The second read of the list, after the keys, therefore
+        // includes every queue with a key.
         let known = try await broker.queues()
         for queue in walk.queues.subtracting(known).sorted() { try await findUnregistered(queue) }
         let queues = walk.queues.union(before).union(known).filter(isMeant).sorted()
@@ -118,7 +121,7 @@ struct Doctor: Sendable {
             code: "unregistered",
             queue: queue,
             subject: queue,
-            detail: "has keys, but the namespace does not know it: no list shows it",
+            detail: "has keys but is not in the namespace's list of queues, so no list shows it",
             fix: "add it to the namespace"
         )
         if isToFix(finding) { try await broker.register(queue: queue) }
@@ -127,7 +130,7 @@ struct Doctor: Sendable {
 
     func isToFix(_ finding: AuditFinding) -> Bool { fixes[finding.queue]?.contains(finding.code) ?? false }
 
-    /// A finding that can be fixed, and is to be, is fixed by now.
+    /// Adds a finding, as a fixed one if it was to be fixed and can be fixed.
     mutating func add(_ finding: AuditFinding) {
         let diagnosis = Diagnosis(finding)
         if isToFix(finding), diagnosis.repair != nil { fixed.add(diagnosis) } else { chart.add(diagnosis) }
@@ -146,10 +149,10 @@ struct Doctor: Sendable {
 
 // MARK: - Keys
 
-/// The results of reading the keys of a namespace.
+/// The result of reading the keys of a namespace.
 struct KeyWalk: Sendable {
     var queues: Set<String> = []
-    /// Records that were ready, by queue: the id, and a hash of the record's head.
+    /// The ready records by queue: the id, and a hash of the record's head.
     var ready: [String: [OperationID: Int]] = [:]
     var inFlight: [String: Set<String>] = [:]
     var orders: [String: Set<String>] = [:]

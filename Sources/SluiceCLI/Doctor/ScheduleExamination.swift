@@ -4,7 +4,7 @@ import Sluice
 import TerminalText
 
 extension Doctor {
-    /// Finds schedules that do not go on, although nothing has paused or ended them.
+    /// Finds schedules that have stalled although they are neither paused nor at their end.
     mutating func examineSchedules(_ snapshot: QueueSnapshot) async throws {
         for stored in try await broker.allSchedules(queue: snapshot.queue) {
             let schedule = Schedule(stored, queue: snapshot.queue)
@@ -18,13 +18,14 @@ extension Doctor {
     }
 }
 
-/// What is wrong with a schedule.
+/// Finds the problem of a schedule.
 struct ScheduleExamination {
-    /// How late an instant may be, in milliseconds: after a heartbeat's interval another worker takes it.
+    /// The largest delay of an instant in milliseconds. Another worker takes over an instant after one heartbeat
+    /// interval.
     static let patience: Int64 = 300_000
 
     let schedule: Schedule
-    /// Milliseconds of server time.
+    /// The server's time in milliseconds.
     let time: Int64
     let hasLiveWorkers: Bool
 
@@ -35,7 +36,7 @@ struct ScheduleExamination {
             finding(
                 .warning,
                 "stopped",
-                "a worker has stopped this schedule: \(schedule.fault ?? "")",
+                "a worker stopped this schedule because of an error: \(schedule.fault ?? "")",
                 ScheduleText.fix(schedule)
             )
         case .over:
@@ -43,7 +44,8 @@ struct ScheduleExamination {
                 finding(
                     .error,
                     "noInstant",
-                    "this schedule has no next instant, though one would be \(TimeText.rfc3339(next))",
+                    "this schedule has no next run stored, although its definition gives one at "
+                        + TimeText.rfc3339(next),
                     setAnew
                 )
             }
@@ -65,7 +67,7 @@ struct ScheduleExamination {
         return finding(.error, "overdue", late + ", though workers live", setAnew)
     }
 
-    /// Sets the next instant, and makes the workers look.
+    /// The command that computes the next instant again and wakes the workers.
     private var setAnew: String {
         let place = "\(schedule.id) -q \(schedule.queue)"
         return "\(Program.name) schedule pause \(place) && \(Program.name) schedule resume \(place)"

@@ -3,12 +3,12 @@ import SluiceMonitor
 import TerminalText
 
 extension Doctor {
-    /// Minutes of figures that say how fast a queue is.
+    /// The number of recent minutes whose statistics give the speed of a queue.
     private static let figureMinutes = 5
-    /// Blocked operations that are looked at in each queue.
+    /// The number of blocked operations to examine in each queue.
     private static let blockedRead = 200
 
-    /// Finds what waits for longer than an hour, or without an end, and why.
+    /// Finds operations that wait longer than an hour or forever, and the reason.
     mutating func findStuck(_ snapshot: QueueSnapshot) async throws {
         let recent = try await broker.recentFigures(queue: snapshot.queue, minutes: Self.figureMinutes)
         if let diagnosis = StuckExamination(snapshot: snapshot, recent: recent).diagnosis { chart.add(diagnosis) }
@@ -23,7 +23,7 @@ extension Doctor {
         if let first = stuck.last { chart.add(StuckExamination.blocked(stuck.count, first)) }
     }
 
-    /// The oldest ones, as far as the budget goes; the newest come first.
+    /// The oldest blocked operations within the budget, newest first.
     private func blocked(_ queue: String) async throws -> [OperationDetail] {
         var oldest: [OperationDetail] = []
         var (cursor, read) = (String?.none, 0)
@@ -37,15 +37,16 @@ extension Doctor {
     }
 }
 
-/// Whether what is ready in a queue gets its turn within an hour, if live workers serve it and it is not paused.
+/// Whether the ready operations of a queue get their turn within an hour. Applies to a queue that has live workers and
+/// is not paused.
 struct StuckExamination {
-    /// Seconds that a queue may take for what is ready.
+    /// The longest time in seconds that the ready operations may take.
     private static let longest = 3600.0
-    /// How long the oldest one waits before nothing that ends means that nothing will, in milliseconds.
+    /// The age in milliseconds from which the oldest ready operation counts as stalled if nothing ends.
     private static let patience: Int64 = 300_000
-    /// How long something has run when a worker has to know of it, in milliseconds.
+    /// The run time in milliseconds after which a worker must report an operation as running.
     private static let settled: Int64 = 30_000
-    /// How far a worker's clock may be off, in milliseconds: a heartbeat takes a while.
+    /// The largest accepted error of a worker's clock, in milliseconds. The delay of a heartbeat is part of it.
     private static let skew: Int64 = 10_000
 
     let snapshot: QueueSnapshot
@@ -93,18 +94,18 @@ struct StuckExamination {
         return finding("slow", "\(number) operations are ready, which take \(shown) \(why)", fix: fix)
     }
 
-    /// How long what is ready takes.
+    /// The expected time for all ready operations, and the basis of that estimate.
     private var time: (seconds: Double, why: String)? {
         if let rate = snapshot.limits.rate, Double(ready) / rate.perSecond > Self.longest {
             return (Double(ready) / rate.perSecond, "at the limit of the queue, \(LimitText.text(rate))")
         }
-        // Later operations stand behind these.
+        // All ready operations count, since later ones have to wait for them.
         guard recent.outPerSecond > 0 else { return nil }
         return (Double(ready) / recent.outPerSecond, "at the pace of the last minutes")
     }
 
     private var stalled: Diagnosis? {
-        // Long bodies end seldom.
+        // A queue with long bodies can run for minutes without an end.
         guard recent.outPerSecond == 0, snapshot.counts[.executing] ?? 0 == 0,
             let oldest = snapshot.oldestReadyMilliseconds, oldest > Self.patience
         else {
@@ -119,24 +120,27 @@ struct StuckExamination {
     }
 
     static func blocked(_ count: Int, _ first: OperationDetail) -> Diagnosis {
-        let many = count == 1 ? "1 blocked operation waits" : "at least \(count) blocked operations wait"
+        let many =
+            count == 1
+            ? "1 blocked operation depends on one that did not finish or no longer exists"
+            : "at least \(count) blocked operations depend on operations that did not finish or no longer exist"
         var diagnosis = Diagnosis(
             .warning,
             "neverStarts",
             queue: first.queue,
             first.queue,
-            "\(many) for what has ended otherwise than finished, or is gone; the first is \(first.id), enqueued "
-                + TimeText.rfc3339(first.record.enqueuedAt),
+            "\(many); the oldest is \(first.id), enqueued \(TimeText.rfc3339(first.record.enqueuedAt))",
             fix: Program.command(["explain", "\(first.id)"])
         )
         diagnosis.weight = count
         return diagnosis
     }
 
-    /// A worker that holds more operations than it said with its last heartbeat that it runs. The others never end, and keep their places and keys.
+    /// Finds a worker that holds more operations than its last heartbeat reported as running. The missing operations
+    /// never end, and keep their places and keys.
     static func forgotten(by worker: WorkerRow, _ snapshot: QueueSnapshot) -> Diagnosis? {
         guard let info = WorkerInfo(worker.info), worker.beatAt > 0 else { return nil }
-        // Operations that began shortly before the heartbeat say nothing.
+        // An operation that began shortly before the heartbeat may be missing from it.
         let old = snapshot.executing.filter { row in
             row.worker == worker.worker && row.startedAt.map { $0 < worker.beatAt - settled } ?? false
         }
@@ -155,7 +159,8 @@ struct StuckExamination {
         return diagnosis
     }
 
-    /// Times in its log, and when its schedules believe that they are due, are wrong by as much.
+    /// Finds a worker with a wrong clock. Times in its log, and the times at which its schedules seem due, are wrong by
+    /// the same amount.
     static func clock(of worker: WorkerRow, queue: String) -> Diagnosis? {
         guard let info = WorkerInfo(worker.info), let clock = info.clock, worker.beatAt > 0 else { return nil }
         let ahead = clock - worker.beatAt

@@ -3,7 +3,7 @@ import SluiceMonitor
 import TerminalText
 
 extension WaitRule {
-    /// Those of a group, which never runs: workers, times and limits do not hold it back.
+    /// The rules for a group. A group never runs, so workers, times and limits do not hold it back.
     static let ofGroups: [WaitRule] = [
         .ended, .redisRefusesWrites, .queueCancelled, .groupCancelled, .groupOpen, .members, .redisFull,
     ]
@@ -13,7 +13,7 @@ extension WaitRule {
         guard situation.state == .blocked, detail.cancel == nil, detail.links.isOpen else { return nil }
         if detail.links.group?.isOfRun == true {
             return WaitReason(
-                "it ends with the run of its parent, and what that has enqueued .withCompletion starts then"
+                "it ends when the run of its parent ends; operations enqueued .withCompletion then start"
             )
         }
         return WaitReason(
@@ -33,7 +33,7 @@ extension WaitRule {
         )
     }
 
-    /// Unlike `cancelling`, no worker has to acknowledge it.
+    /// The group counterpart of `cancelling`: no worker has to acknowledge the cancel.
     static let groupCancelled = WaitRule(code: "cancelling") { situation in
         let count = situation.detail.links.waitCount
         guard situation.state == .blocked, let cancel = situation.detail.cancel else { return nil }
@@ -61,7 +61,7 @@ extension Situation {
 
     fileprivate var explainsMember: [String]? { waitingFor.first.map { ["explain", "\($0.dependency.name)"] } }
 
-    /// How the members of an ended group have ended, if not all have finished.
+    /// The members that have not finished, if the group has ended without them.
     var failedMembers: [WaitReason.Fact] {
         guard let progress = GroupProgress(detail), progress.failed > 0 else { return [] }
         let failed = detail.links.needs.filter { $0.state != .finished }.prefix(5)
@@ -70,7 +70,7 @@ extension Situation {
     }
 }
 
-// MARK: - What waits for a group
+// MARK: - Operations that wait for a group
 
 /// A group that an operation waits for.
 struct NeededGroup {
@@ -79,7 +79,7 @@ struct NeededGroup {
     /// `group nightly`
     private let title: String
 
-    /// nil = it waits for no group, or not only for one.
+    /// nil if the operation waits for no group, or for something else as well.
     init?(_ situation: Situation) {
         let unmet = situation.detail.links.needs.filter { !$0.isMet }
         guard situation.detail.links.unmetCount == 1, let need = unmet.first,
@@ -118,11 +118,11 @@ extension OperationNeeds {
 }
 
 extension GroupTerms {
-    /// `it is closed after 1h without a sign of its opener`
+    /// `it is closed if nothing is added for 1h`
     var text: String {
-        if isOfRun { return "it ends with the run of its parent" }
+        if isOfRun { return "it ends when the run of its parent ends" }
         let lease = DurationText.precise(.milliseconds(leaseMilliseconds))
-        return "it is \(ifAbandoned == .close ? "closed" : "cancelled") after \(lease) without a sign of its opener"
+        return "it is \(ifAbandoned == .close ? "closed" : "cancelled") if nothing is added for \(lease)"
     }
 }
 

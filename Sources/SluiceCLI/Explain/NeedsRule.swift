@@ -2,7 +2,7 @@ import Operations
 import TerminalText
 
 extension WaitRule {
-    /// It waits until what it depends on has ended.
+    /// The operation waits for the end of its dependencies.
     static let needs = WaitRule(code: "needs") { situation in
         let links = situation.detail.links
         guard situation.state == .blocked, links.unmetCount > 0 else { return nil }
@@ -10,7 +10,7 @@ extension WaitRule {
         let unmet = links.needs.filter { !$0.isMet }
         if links.isOpen, unmet.isEmpty {
             return WaitReason(
-                "its producer has not said all that it waits for",
+                "its producer has not named all dependencies yet",
                 fix: ["release", situation.id]
             )
         }
@@ -19,7 +19,7 @@ extension WaitRule {
             WaitReason.Fact("needs", "\($0.dependency.name), \(situation.text(of: $0))")
         }
         if waits > facts.count { facts.append(.init("others", QuantityText.grouped(waits - facts.count))) }
-        if links.isOpen { facts.append(.init("open", "its producer has not said all that it waits for")) }
+        if links.isOpen { facts.append(.init("open", "its producer has not named all dependencies yet")) }
         let stuck = unmet.first { $0.isStuck }
         let text = "it waits for \(QuantityText.grouped(waits)) \(waits == 1 ? "operation" : "operations")"
         if stuck == nil, let lost = unmet.prefix(SituationReader.neededRead).first(where: situation.isLost) {
@@ -44,26 +44,28 @@ extension WaitRule {
 }
 
 extension Situation {
-    /// What runs again what has ended, or shows its result; nil = nothing does.
+    /// The command that runs an ended operation again or shows its result; nil = none.
     var wayBack: [String]? {
         if detail.isGroup, state != .dead { return nil }
         if state == .finished { return ["result", id] }
         guard detail.cancel?.by == "dependency", let failed = detail.links.needs.first(where: { $0.isStuck }) else {
             return ["retry", id]
         }
-        // A retry would wait for what is gone; a new operation waits for nothing.
+        // A retried operation would wait for the missing dependency; a new operation has no dependencies.
         guard failed.state != nil else { return ["rerun", id] }
-        // It waits then until the group was tried again.
+        // A retry of the operation makes it wait until the group is retried.
         let isGroup = needed[failed.dependency.name]?.isGroup ?? false
         return isGroup ? ["retry", id] : ["retry", "\(failed.dependency.name)", "--tree"]
     }
 
-    /// Ends the wait for a dependency that never ends. An operation that also waits for its turn at a key, and a callback, cannot be released.
+    /// The command that ends the wait for a dependency that never ends. A callback, or an operation that waits for its
+    /// unique key, cannot be released.
     fileprivate var wayWithout: [String] {
         [detail.waitsForTurn || detail.links.callbackNeed != nil ? "cancel" : "release", id]
     }
 
-    /// Its queue has no such operation, and this one has heard of no end of it: that server has lost it in a failover.
+    /// Whether a dependency in another queue is missing although no end of it was reported. That queue's server has
+    /// lost it in a failover.
     fileprivate func isLost(_ need: OperationNeeds.Need) -> Bool {
         need.dependency.queue != nil && need.state == nil && !need.hasHeard && needed[need.dependency.name] == nil
     }
@@ -75,7 +77,8 @@ extension Situation {
         return "\(detail.title(view)), \(text)"
     }
 
-    /// The state of a dependency, one of the first that were read. Of one in another queue, what that says now, until an end of it was heard.
+    /// The state of a dependency that is among the first and was read. For a dependency in another queue, this is its
+    /// current state until its end is reported.
     func stateText(of need: OperationNeeds.Need) -> String {
         if isLost(need) { return "not there" }
         guard need.state == nil, !need.hasHeard, let detail = needed[need.dependency.name] else {

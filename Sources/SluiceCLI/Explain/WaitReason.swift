@@ -1,9 +1,9 @@
 import Operations
 import TerminalText
 
-/// A reason for which an operation does not run now, or for which it does not end.
+/// A reason why an operation does not run now, or does not end.
 struct WaitReason: Sendable, Equatable {
-    /// A name and what is known of it.
+    /// A name and a detail that belong to a reason.
     struct Fact: Sendable, Equatable {
         var name: String
         var text: String
@@ -17,7 +17,7 @@ struct WaitReason: Sendable, Equatable {
     /// A clause that can follow "it does not run:", without a full stop.
     var text: String
     var facts: [Fact] = []
-    /// The words of a command of this program that changes it; nil = none does.
+    /// The words of a command of this program that removes the reason; nil = none.
     var fix: [String]?
 
     init(_ text: String, _ facts: [Fact] = [], fix: [String]? = nil) {
@@ -27,14 +27,14 @@ struct WaitReason: Sendable, Equatable {
     }
 }
 
-/// One kind of reason. A new one is a value of this type, and an entry of ``all``.
+/// A kind of reason. To add one, create a value of this type and add it to ``all``.
 struct WaitRule: Sendable {
-    /// What JSON calls it.
+    /// The stable code in JSON.
     let code: String
-    /// The reason, if it holds.
+    /// Returns the reason if it applies.
     let find: @Sendable (Situation) -> WaitReason?
 
-    /// Every kind. Of those that hold, the first is named in the sentence.
+    /// All kinds. The sentence names the first one that applies.
     static let all: [WaitRule] = [
         .ended, .redisRefusesWrites, .queueCancelled, .cancelling, .held, .needs, .keyTaken, .standingCancel,
         .workerLost, .workerSilent,
@@ -45,7 +45,7 @@ struct WaitRule: Sendable {
     ]
 }
 
-// MARK: - What runs or has ended
+// MARK: - Running and ended operations
 
 extension WaitRule {
     static let ended = WaitRule(code: "ended") { situation in
@@ -82,7 +82,7 @@ extension WaitRule {
     static let keyTaken = WaitRule(code: "keyTaken") { situation in
         guard situation.detail.waitsForTurn, let key = situation.detail.uniqueKey else { return nil }
         let holder = situation.detail.keyHolder
-        // A forced cancel ends the operation, and its body may go on.
+        // A forced cancel ends the operation although its body may go on.
         let isStopping = holder.flatMap { situation.needed[DependencyName($0)] }?.state.isTerminal ?? false
         let whose = holder.map { ", which \($0) has" + (isStopping ? " until its body has stopped" : "") } ?? ""
         return WaitReason(
@@ -96,7 +96,8 @@ extension WaitRule {
         guard let cancel = situation.standing else { return nil }
         let reason = cancel.reason.isEmpty ? "" : ": \(cancel.reason)"
         return WaitReason(
-            "a standing cancel will end it before it begins, set \(situation.ago(cancel.setAt)) by \(cancel.by)\(reason)",
+            "a standing cancel will cancel it before it starts; set \(situation.ago(cancel.setAt)) "
+                + "by \(cancel.by)\(reason)",
             [.init("query", cancel.query), .init("ends", "in \(situation.left(until: cancel.endsAt))")],
             fix: ["cancels", "rm", "\(situation.queue)/\(cancel.id)"]
         )
@@ -119,7 +120,7 @@ extension WaitRule {
         let isServed = !situation.liveWorkers.isEmpty
         return WaitReason(
             "its worker \(situation.label(of: owner)) is lost; "
-                + (isServed ? "a live worker hands the operation back" : "no live worker can hand the operation back"),
+                + (isServed ? "a live worker will recover the operation" : "no live worker can recover the operation"),
             [
                 .init("lease", "ended \(situation.ago(max(owner.leaseUntil, situation.snapshot.leaseFloor)))"),
                 .init("heartbeat", situation.ago(owner.beatAt)),
@@ -128,7 +129,7 @@ extension WaitRule {
         )
     }
 
-    /// More than half of the lease has passed without a heartbeat: at least one is missing.
+    /// The worker missed at least one heartbeat: more than half of its lease has passed since the last one.
     static let workerSilent = WaitRule(code: "workerSilent") { situation in
         guard situation.state == .executing, let owner = situation.owner, owner.beatAt > 0 else { return nil }
         let left = situation.snapshot.leaseMilliseconds(of: owner)
@@ -137,7 +138,10 @@ extension WaitRule {
             "its worker \(situation.label(of: owner)) sends no heartbeat",
             [
                 .init("heartbeat", situation.ago(owner.beatAt)),
-                .init("lease", "ends in \(DurationText.short(.milliseconds(left))); then the operation is handed back"),
+                .init(
+                    "lease",
+                    "ends in \(DurationText.short(.milliseconds(left))); then another worker recovers the operation"
+                ),
             ],
             fix: ["workers", "show", owner.worker]
         )
@@ -159,7 +163,7 @@ extension WaitRule {
     }
 }
 
-// MARK: - Its time
+// MARK: - Due times
 
 extension WaitRule {
     static let notDue = WaitRule(code: "notDue") { situation in
@@ -203,7 +207,8 @@ extension WaitRule {
         )
     }
 
-    /// A claim makes it ready. Without a worker, or while the queue is paused, it stays where it is.
+    /// The operation is due but not ready, because only a claim makes it ready. Without a worker, or while the queue is
+    /// paused, nothing claims it.
     static let overdue = WaitRule(code: "overdue") { situation in
         let due = situation.detail.record.dueAt
         guard [.scheduled, .retrying].contains(situation.state), due <= situation.now else { return nil }
@@ -214,7 +219,7 @@ extension WaitRule {
     }
 }
 
-// MARK: - Its queue
+// MARK: - Queue and workers
 
 extension WaitRule {
     static let paused = WaitRule(code: "paused") { situation in
@@ -309,8 +314,8 @@ extension WaitRule {
         else { return nil }
         let weight = key.limit.weight ?? 1
         return WaitReason(
-            "others of key \(key.row.key) go first: keys get equal shares, and \(QuantityText.grouped(weight)) of a key "
-                + "\(weight == 1 ? "stands" : "stand") in line with those of others",
+            "other operations of limit key \(key.row.key) come first: keys share the queue by weight, and only "
+                + "\(QuantityText.grouped(weight)) of this key \(weight == 1 ? "waits" : "wait") in a lane at a time",
             [.init("of the key wait", QuantityText.grouped(key.row.waiting))],
             fix: [
                 "queue", "limit", situation.queue, "key:\(key.row.key).weight=\(min(2 * weight, QueueLimit.heaviest))",
@@ -386,7 +391,7 @@ extension WaitRule {
         )
     }
 
-    /// Bodies go on, but their ends cannot be stored.
+    /// Bodies go on, but Redis cannot store their ends.
     static let redisRefusesWrites = WaitRule(code: "redisRefusesWrites") { situation in
         refused(situation, situation.refusals.filter { !$0.isOfNewDataOnly })
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Operations
 import Sluice
 
-/// Names a group on the command line.
+/// The argument that names a group.
 package struct GroupTarget: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -16,25 +16,26 @@ package struct GroupTarget: ParsableArguments {
 
     func check() throws(CLIError) { _ = try IDReference(parsing: group) }
 
-    /// The group, with its details.
+    /// Finds the group, with its details.
     ///
-    /// - Throws: `CLIError` with `.notFound` if it is not there, or is no group; `.usage` if several operations have this name.
+    /// - Throws: `CLIError` with `.notFound` if the operation does not exist or is not a group; `.usage` if several
+    ///   operations match.
     func find(_ client: SluiceClient) async throws -> GroupSummary {
         try await GroupLookup(client: client).find([try IDReference(parsing: group)])[0]
     }
 }
 
-/// Finds groups, and the groups of operations to enqueue.
+/// Finds groups, and adds operations to groups before they are enqueued.
 struct GroupLookup: Sendable {
     let client: SluiceClient
 
-    /// The groups of these names, in order.
+    /// Finds the groups with these names, in order.
     func find(_ references: [IDReference]) async throws -> [GroupSummary] {
         try await Locator(client).details(references).map { detail throws(CLIError) in
             guard let summary = GroupSummary(detail) else {
                 throw CLIError(
                     .notFound,
-                    "operation \(detail.id) in queue \(detail.queue) is no group",
+                    "operation \(detail.id) in queue \(detail.queue) is not a group",
                     fix: "\(Program.name) group ls"
                 )
             }
@@ -42,9 +43,10 @@ struct GroupLookup: Sendable {
         }
     }
 
-    /// Lets the operations enter their groups, or be callbacks of them, which are enqueued into their group's queue.
+    /// Adds the operations to their groups, or makes them callbacks. A callback is enqueued into the queue of its
+    /// group.
     ///
-    /// - Throws: `CLIError` for a group that is not there, is none, or has ended and is to get a callback.
+    /// - Throws: `CLIError` if a group does not exist or is not a group, or if the group of a callback has ended.
     func complete(_ requests: inout [EnqueueRequest]) async throws {
         let references = Array(Set(requests.flatMap { $0.groups + ($0.callback.map { [$0.group] } ?? []) }))
         guard !references.isEmpty else { return }

@@ -10,7 +10,7 @@ package struct GroupAddVerb: GroupVerb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "add",
-            abstract: "Let operations that were enqueued before be members of a group.",
+            abstract: "Add enqueued operations to a group.",
             discussion: """
                 EXAMPLES
                   \(Program.name) group add nightly-2026-01-31 7QK2MX mail/01J9ZM2QW3N8B5T4D7K6R1XYPE

@@ -26,7 +26,7 @@ package struct GroupOpenVerb: Verb {
         )
     }
 
-    @Argument(help: "What people see: 1 to 128 letters, digits, '.', '_' or '-'.") var name: String
+    @Argument(help: "Name the group: 1 to 128 letters, digits, '.', '_' or '-'.") var name: String
     @Option(name: .shortAndLong, help: "Keep the group in this queue (default).") var queue = Defaults.queue
     @Option(help: ArgumentHelp("Set the id, or any text: the same text is the same group.", valueName: "key"))
     var id: String?
@@ -37,13 +37,13 @@ package struct GroupOpenVerb: Verb {
     var expires: Duration?
     @Option(
         help: ArgumentHelp(
-            "What a worker does with it after --lease: close (default) or cancel.",
+            "Close (default) or cancel an abandoned group; see --lease.",
             valueName: "close|cancel"
         )
     )
     var ifAbandoned: AbandonedGroupPolicy = .close
     @Option(
-        help: "How long nothing may be added before it counts as abandoned, 1s to 7d (1h).",
+        help: "Treat the group as abandoned if nothing is added for this time, 1s to 7d (1h).",
         transform: DurationText.parse
     )
     var lease: Duration = .seconds(3600)

@@ -3,7 +3,7 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// A group, and how far it is.
+/// A group and its progress.
 package struct GroupSummary: Sendable {
     let detail: OperationDetail
     let progress: GroupProgress
@@ -12,13 +12,13 @@ package struct GroupSummary: Sendable {
     var id: OperationID { detail.id }
     var queue: String { detail.queue }
 
-    /// nil = it is no group.
+    /// nil if the operation is not a group.
     init?(_ detail: OperationDetail) {
         guard let progress = GroupProgress(detail), let terms = detail.links.group else { return nil }
         (self.detail, self.progress, self.terms) = (detail, progress, terms)
     }
 
-    /// The name with which it was opened; "sluice.group" if that is encrypted and there is no key.
+    /// The name that the group was opened with; "sluice.group" if the name is encrypted and no key can read it.
     func name(_ view: PayloadView) -> String {
         let reading = detail.reading(view)
         guard reading.hiddenArguments == nil, let value = try? JSONValue(parsing: reading.envelope.arguments),
@@ -27,7 +27,7 @@ package struct GroupSummary: Sendable {
         return name
     }
 
-    /// `open`, `cancelling`, `blocked`, `finished`.
+    /// `open`, `closed`, `cancelling`, or the state of an ended group such as `finished`.
     var stateText: String {
         if detail.state.isTerminal { return detail.state.rawValue }
         if detail.cancel != nil { return "cancelling" }
@@ -40,17 +40,19 @@ package struct GroupSummary: Sendable {
         return "\(bar) \(QuantityText.grouped(progress.ended))/\(QuantityText.grouped(progress.total))"
     }
 
-    /// Why a verb does nothing with a group, as a message that follows its id.
+    /// The reason why a verb does not apply to a group, as a message that follows the group's id.
     static func refusal(of verb: String, _ id: OperationID) -> String {
         "is a group: \(verb) its members: \(Program.name) \(verb) -w group:\(id)"
     }
 
-    /// A callback is not released, since it would run as if what it waits for had happened; and not tried again where that cannot happen any more.
+    /// The reason why a verb does not apply to a callback. A released callback would run as if the group's event had
+    /// happened. A retried callback would never start if that event can no longer happen.
     static func refusal(ofCallback detail: OperationDetail, _ need: OperationNeeds.Need) -> String {
         let group = need.dependency.name
         let what = need.policy == .death ? "the first death in group \(group)" : "the success of group \(group)"
         guard detail.state == .blocked else {
-            return "waits for \(what), which cannot come any more; run it anew: \(Program.name) rerun \(detail.id)"
+            return "depends on \(what), which can no longer happen; enqueue it again: "
+                + "\(Program.name) rerun \(detail.id)"
         }
         let way = need.policy == .death ? "cancel \(detail.id)" : "retry \(group)"
         return "waits for \(what): \(Program.name) \(way)"

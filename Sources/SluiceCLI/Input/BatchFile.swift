@@ -2,11 +2,11 @@ import Foundation
 import Operations
 import Sluice
 
-/// A file of operations, one JSON object a line. All lines are checked before anything is sent.
+/// A file of operations, one JSON object a line. All lines are checked before any operation is sent.
 package struct BatchFile: Sendable {
-    /// Bytes of lines that one task checks.
+    /// The number of bytes that one task checks.
     private static let part = 1 << 18
-    /// Parts whose text is in memory at a time.
+    /// The number of parts with their text in memory at a time.
     private static let parts = 4 * ProcessInfo.processInfo.activeProcessorCount
     private static let lineBytes = 2 * Defaults.operationBytes
 
@@ -15,7 +15,7 @@ package struct BatchFile: Sendable {
     private var ids: [PlacedID: Int] = [:]
     private var lines = 0
 
-    /// An id and its queue: the same id may be in two queues.
+    /// An id with its queue, since two queues can have the same id.
     private struct PlacedID: Hashable {
         let queue: String
         let id: OperationID
@@ -29,9 +29,9 @@ package struct BatchFile: Sendable {
         reader = BatchLineReader(defaults: defaults)
     }
 
-    /// Reads all lines, in parallel. Empty lines are skipped.
+    /// Reads all lines, in parallel. Skips empty lines.
     ///
-    /// - Parameter next: reads at most so many bytes; nil = the end.
+    /// - Parameter next: reads at most the given number of bytes; nil = the end of the file.
     /// - Throws: `CLIError` with `.usage`, which names the file and the first wrong line.
     package mutating func read(_ next: (Int) throws -> Data?) async throws -> Batch {
         var batch = Batch()
@@ -41,12 +41,12 @@ package struct BatchFile: Sendable {
         while let data = try next(Self.part) {
             rest += data
             if isFirst {
-                // A byte order mark needs 4 bytes, and a pipe can deliver one byte at a time.
+                // The check for a byte order mark needs 4 bytes, but a pipe can deliver one byte at a time.
                 guard rest.count >= 4 else { continue }
                 rest = try withoutMark(rest)
                 isFirst = false
             }
-            // A pipe delivers little at a time.
+            // A pipe delivers a few bytes at a time; wait for a whole part.
             guard rest.count >= Self.part else { continue }
             guard let end = rest.lastIndex(of: UInt8(ascii: "\n")) else {
                 guard rest.count <= Self.lineBytes else {
@@ -74,7 +74,7 @@ package struct BatchFile: Sendable {
         return Array(bytes.withoutByteOrderMark)
     }
 
-    /// Parses the chunks that were read, each in a task. Then appends their requests in the order of the lines.
+    /// Parses the waiting chunks, each in its own task, and appends their requests in the order of the lines.
     private mutating func check(
         _ waiting: inout [ArraySlice<UInt8>],
         into batch: inout Batch
@@ -96,7 +96,7 @@ package struct BatchFile: Sendable {
         part.linesBefore = lines
         for (line, queue, id) in part.named {
             if let first = ids.updateValue(line, forKey: PlacedID(queue: queue, id: id)) {
-                throw errors.error(line, "the \"id\" is that of line \(first)")
+                throw errors.error(line, "the \"id\" is already used in line \(first) for the same queue")
             }
         }
         if let mistake = checked.mistake { throw errors.error(lines + checked.lines, mistake) }
@@ -105,11 +105,11 @@ package struct BatchFile: Sendable {
     }
 }
 
-/// The operations of some lines.
+/// The operations of consecutive lines.
 private struct CheckedLines: Sendable {
-    /// The operations. Their lines are numbered from the first of these lines, which is 1.
+    /// The operations. Line numbers count from the first of these lines, which is 1.
     var part = BatchPart()
-    /// The number of lines that were read. If there is an error, it is in the last one.
+    /// The number of lines that were read. If there was an error, the last of them caused it.
     var lines = 0
     var mistake: String?
 

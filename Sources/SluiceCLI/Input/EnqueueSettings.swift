@@ -3,10 +3,10 @@ import Operations
 import Sluice
 import TerminalText
 
-/// The options of one enqueue, from the command line or a line of a batch.
+/// The options of an enqueue, from the command line or from a line of a batch.
 package struct EnqueueSettings: Sendable {
     var queue: String
-    /// The queue, if the command line or the line of the batch names one.
+    /// The queue if the command line or the line of the batch names one.
     var givenQueue: String?
     var priority: OperationPriority
     var delay: Duration?
@@ -24,11 +24,11 @@ package struct EnqueueSettings: Sendable {
     var freshFor: Duration?
     var key: String?
     var after: [Dependency] = []
-    /// The groups that it enters.
+    /// The groups that the operation enters.
     var groups: [IDReference] = []
-    /// Of which group it is a callback: one at most.
+    /// The groups whose callback the operation is. `check` accepts at most one.
     var callbacks: [CallbackRequest] = []
-    /// Whether the command waits for its end.
+    /// Whether the command waits for the operation's end.
     var isAwaited = false
 
     func check() throws(CLIError) {
@@ -43,7 +43,7 @@ package struct EnqueueSettings: Sendable {
         }
         guard unique != nil || ifExists == nil && freshFor == nil else {
             throw .usage(
-                "--if-exists and --fresh-for are about a unique key",
+                "--if-exists and --fresh-for need a unique key",
                 fix: "add --unique KEY, or --unique auto"
             )
         }
@@ -58,13 +58,18 @@ package struct EnqueueSettings: Sendable {
         }
         try checkGroups()
         if case .debounce = ifExists, delay != nil || at != nil {
-            throw .usage("debounce says when the operation may start", fix: "drop --in and --at")
+            throw .usage(
+                "--if-exists debounce sets the start itself and excludes --in and --at",
+                fix: "drop --in and --at"
+            )
         }
         if let at { try Self.checkStart(at, "--at") }
         guard id.map({ !$0.isEmpty }) ?? true else { throw .usage("--id is empty", fix: "--id order-4711") }
     }
 
-    /// - Parameter arguments: JSON as it is stored.
+    /// Creates a request from the settings.
+    ///
+    /// - Parameter arguments: JSON in the form to store.
     func request(name: String, arguments: [UInt8]) throws -> EnqueueRequest {
         try NameRule.check(queue, role: "queue")
         return EnqueueRequest(
@@ -101,7 +106,8 @@ package struct EnqueueSettings: Sendable {
         return options
     }
 
-    /// Refuses a time in the past, which is probably a mistake: to run now needs no time.
+    /// Refuses a start more than 100 years away. Also refuses a start in the past: probably a mistake, since an
+    /// immediate start needs no time.
     private static func checkStart(_ at: Int64, _ name: String) throws(CLIError) {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         guard (try? TimeLimit.delay(until: Double(at), now: now)) != nil else {

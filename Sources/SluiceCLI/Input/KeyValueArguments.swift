@@ -1,9 +1,10 @@
 import Foundation
 import Operations
 
-/// Parses typed arguments of an operation: `k=text`, `k:=json`, `k=@file` (the file's text), `k:=@file` (its JSON).
+/// Parses the typed arguments of an operation: `k=text`, `k:=json`, `k=@file` (the file's text), `k:=@file` (the file's
+/// JSON).
 package enum KeyValueArguments {
-    /// Makes a JSON object of words, in their order.
+    /// Makes a JSON object from words, in their order.
     ///
     /// - Parameters:
     ///   - words: `k=v` and its variants.
@@ -66,14 +67,16 @@ extension [UInt8] {
     var withoutByteOrderMark: ArraySlice<UInt8> { starts(with: [0xEF, 0xBB, 0xBF]) ? self[3...] : self[...] }
 }
 
-/// Reads files that arguments name.
+/// Reads the files that arguments name.
 package enum InputFile {
-    /// Reads a file, or stdin for `-`, up to the largest size of an operation.
+    /// Reads a file, or stdin for `-`, up to the size limit of an operation.
     package static func read(_ path: String) throws(CLIError) -> [UInt8] {
         try read(path, limit: Defaults.operationBytes)
     }
 
-    /// Reads a file, or stdin for `-`, up to a size.
+    /// Reads a file, or stdin for `-`, up to a limit in bytes.
+    ///
+    /// - Throws: `.usage` if the file is longer or cannot be read.
     package static func read(_ path: String, limit: Int) throws(CLIError) -> [UInt8] {
         let handle = try open(path)
         defer { if path != "-" { try? handle.close() } }
@@ -82,10 +85,13 @@ package enum InputFile {
             guard let more = try next(of: handle, path) else { return bytes }
             bytes += more
         }
-        throw .usage("\(name(path)) has more than 1 MiB", fix: "store the data elsewhere and pass its address")
+        throw .usage(
+            "\(name(path)) is larger than the limit of \(limit >> 20) MiB",
+            fix: "store the data elsewhere and pass its address"
+        )
     }
 
-    /// The next bytes of an opened file; nil = the end.
+    /// The next bytes of an open file; nil = the end.
     static func next(of handle: FileHandle, _ path: String, upTo count: Int = 1 << 16) throws(CLIError) -> Data? {
         do {
             guard let more = try handle.read(upToCount: count), !more.isEmpty else { return nil }

@@ -52,18 +52,18 @@ package struct EnqueueFlags: ParsableArguments {
     )
     var ifExists: DuplicatePolicy?
     @Option(
-        help: "Let join and skip answer with this operation for so long after it has finished, for example 1h.",
+        help: "Let join and skip return this operation for this time after it has finished, for example 1h.",
         transform: DurationText.parse
     )
     var freshFor: Duration?
     @Option(
         help:
-            "The limit key, for example a tenant: so many of a key run at once as queue limit says, and keys get equal shares."
+            "Set the limit key, for example a tenant: queue limit sets how many of a key run at once; keys get equal shares."
     )
     var key: String?
     @Option(
         help: ArgumentHelp(
-            "Start when these have ended, of any queue, for example ID,ID:run; if one does not finish: cancel (default), run or hold. May be repeated.",
+            "Start when these operations of any queue have ended, for example ID,ID:run; if one does not finish: cancel (default), run or hold. May be repeated.",
             valueName: "id[:policy]"
         ),
         transform: { try Dependency.list(typed: $0) }

@@ -5,12 +5,13 @@ import TerminalText
 ///
 /// 1. Options before the verb move after it: `sluice --redis URL list` becomes `sluice list --redis URL`.
 /// 2. An optional value after `=` becomes an option of its own: `--wait=10s` becomes `--wait --wait-timeout=10s`.
-/// 3. Each word of a program after `--` becomes an option, because the parser supports only one list of arguments. After `enqueue` and `schedule add`, `-- ls -l`
-///    becomes `--program-word=:ls --program-word=:-l` (with a colon, because a value may be empty).
+/// 3. Each word of a program after `--` becomes an option, because the parser supports only one list of arguments.
+///    After `enqueue` and `schedule add`, `-- ls -l` becomes `--program-word=:ls --program-word=:-l`. The colon is
+///    needed because a value may be empty.
 /// 4. A negated term of a query, which looks like an option, gets another sign: `-tag:test` becomes `!tag:test`.
 /// 5. An unknown verb is an error with a suggestion.
 package struct CommandLineRewriter: Sendable {
-    /// The verbs and the verbs below them.
+    /// A tree of verbs.
     package struct Verbs: Sendable {
         package var names: [String: Verbs]
 
@@ -24,11 +25,11 @@ package struct CommandLineRewriter: Sendable {
     private static let programVerbs = [["enqueue"], ["schedule", "add"]]
     private static let programOption = "--program-word"
 
-    /// Topics of `help` that are no verbs.
+    /// Topics of `help` that are not verbs.
     private static let helpTopics = ["exit-codes"] + BuiltinHelp.topics
 
     package let verbs: Verbs
-    /// Global options with a value, which must not be taken for a verb.
+    /// Global options with a value. The value must not be taken for a verb.
     package let valueOptions: Set<String>
 
     package init(verbs: Verbs, valueOptions: Set<String>) {
@@ -52,7 +53,7 @@ package struct CommandLineRewriter: Sendable {
         var rest = words[...]
         while let word = rest.first {
             if word.hasPrefix("-") && word != "-" {
-                // After a complete verb nothing moves. Help and version stay where they are.
+                // After a complete verb, options stay in place. Options for help and version always stay.
                 if level.names.isEmpty || Self.isForParser(word) { break }
                 options.append(rest.removeFirst())
                 if valueOptions.contains(word), let value = rest.popFirst() { options.append(value) }
@@ -73,13 +74,13 @@ package struct CommandLineRewriter: Sendable {
         ["-h", "--help", "--version", "--help-hidden"].contains(word) || word.hasPrefix("--generate-completion-script")
     }
 
-    /// Refuses a value of such a flag that is a word of its own: it would be taken for an argument.
+    /// Refuses the value of such a flag as a separate word, which the parser would take for an argument.
     private static func checkOptionalValues(_ words: [String]) throws(CLIError) {
         for (flag, value) in zip(words, words.dropFirst()) where optionalValues[flag] != nil {
             let isValue = flag == "--burst" ? value == "all" || value == "ready" : isDuration(value)
             guard isValue else { continue }
             throw .usage(
-                "\(flag) takes its value behind a =, not as a word of its own: \"\(value)\"",
+                "\(flag) needs its value after \"=\", not as a separate word: \"\(value)\"",
                 fix: "\(flag)=\(value)"
             )
         }

@@ -3,17 +3,17 @@ import Operations
 import Selectors
 import TerminalText
 
-/// An option that a command does not have, as ArgumentParser reports it: what was probably meant, and what to write instead.
+/// An option that ArgumentParser reports as unknown for a command. Suggests the probable intention.
 struct UnknownOption {
     private let option: String
-    /// The command line as the parser has read it: the words of the command first.
+    /// The command line as the parser has read it, with the words of the command first.
     private let words: [String]
     /// The command line as it was typed.
     private let arguments: [String]
     private let command: CommandTree
     private let depth: Int
 
-    /// nil = the message is about something else.
+    /// nil if the message has another subject.
     init?(_ message: String, words: [String], typed arguments: [String]) {
         guard let match = message.firstMatch(of: /Unknown option '(-[^']*)'/) else { return nil }
         option = String(match.1)
@@ -32,7 +32,7 @@ struct UnknownOption {
             return .usage("\(unknown); did you mean \"\(near)\"?", fix: fix)
         }
         if let program = withTerminator {
-            return .usage("\(unknown); a program and its options stand behind --", fix: Program.command(program))
+            return .usage("\(unknown); write a program and its options after --", fix: Program.command(program))
         }
         return .usage(unknown, fix: Program.command(Array(words[..<depth]) + ["--help"]))
     }
@@ -42,7 +42,8 @@ struct UnknownOption {
         return word.hasPrefix(option + "=") ? near + word.dropFirst(option.count) : word
     }
 
-    /// The command line with `--` before what is probably a program: the first word of `enqueue` if the option stands behind it.
+    /// The command line with `--` before a probable program: the first word of `enqueue` if the unknown option comes
+    /// after it.
     private var withTerminator: [String]? {
         guard words.first == "enqueue", !arguments.contains("--") else { return nil }
         var index = depth

@@ -2,23 +2,26 @@ import ArgumentParser
 import Operations
 import Sluice
 
-/// `--tree`: what depends on the named operations is meant as well.
+/// `--tree`: the command also applies to the dependents of the named operations.
 package struct TreeFlag: ParsableArguments {
-    @Flag(help: "Also what depends on these operations, and what depends on that; --dry-run shows how many they are.")
+    @Flag(help: "Include direct and indirect dependents; --dry-run shows how many operations are affected.")
     var tree = false
 
     package init() {}
 
     func check(_ selection: Selection) throws(CLIError) {
         guard !tree || !selection.isQuery else {
-            throw .usage("--tree is about operations that are named", fix: "drop -w and -t, or --tree")
+            throw .usage(
+                "--tree needs ids of operations; it does not apply to -w and -t",
+                fix: "drop -w and -t, or --tree"
+            )
         }
     }
 }
 
-/// Finds what depends on operations, directly or not.
+/// Finds direct and indirect dependents of operations.
 struct DependencyTree: Sendable {
-    /// The references with all that depends on them, and for each of the latter the named operation because of which it is among them.
+    /// The references with all dependents. For each dependent, `roots` has the named operation that it depends on.
     struct Expansion: Sendable {
         var references: [IDReference]
         var roots: [OperationID: OperationID] = [:]
@@ -26,17 +29,18 @@ struct DependencyTree: Sendable {
 
     private static let most = 20_000
     let client: SluiceClient
-    /// Whether an operation that depends on the named ones is meant. The search does not go on behind those that are not.
+    /// Whether the command applies to a dependent. The search does not continue behind a dependent that is left out.
     let isMeant: @Sendable (_ dependent: OperationDetail, _ named: Named) -> Bool
 
-    /// The operations that are named.
+    /// The named operations.
     struct Named: Sendable {
         var ids: Set<OperationID>
-        /// The operations with which these were cancelled.
+        /// The operations whose `cancel --tree` also cancelled the named ones.
         var marks: Set<OperationID>
     }
 
-    /// For a cancel: what has not ended, the last first, so that nothing starts because something before it has ended.
+    /// Expands a cancel by the dependents that have not ended. The last dependents come first, so no cancelled
+    /// operation starts its dependents.
     static func ofCancel(_ client: SluiceClient, _ references: [IDReference]) async throws -> Expansion {
         let tree = DependencyTree(client: client) { dependent, _ in
             !dependent.state.isTerminal && dependent.links.needCount > 0
@@ -46,7 +50,8 @@ struct DependencyTree: Sendable {
         return expansion
     }
 
-    /// For a retry: what was cancelled because of these, or with them by `cancel --tree`.
+    /// Expands a retry by the operations that were cancelled because of the named ones, or together with them by
+    /// `cancel --tree`.
     static func ofRetry(_ client: SluiceClient, _ references: [IDReference]) async throws -> [IDReference] {
         let tree = DependencyTree(client: client) { dependent, named in
             if named.ids.contains(dependent.id) { return true }
@@ -54,11 +59,12 @@ struct DependencyTree: Sendable {
             guard let mark = TreeMark(cancel.reason) else { return cancel.by == "dependency" }
             return named.ids.contains(mark.root) || named.marks.contains(mark.root)
         }
-        // The last first: what waits again hears of the next end of these, also if that comes at once.
+        // The last dependents come first. Each then waits again before its dependency can end, even if that end follows
+        // at once.
         return try await tree.expanded(references).references.reversed()
     }
 
-    /// The references and, behind them, those to what depends on them; each once.
+    /// The references, followed by references to the dependents; each once.
     private func expanded(_ references: [IDReference]) async throws -> Expansion {
         var expansion = Expansion(references: references)
         let roots = try await Locator(client).find(references).compactMap { finding in
@@ -109,7 +115,7 @@ struct DependencyTree: Sendable {
         return found
     }
 
-    /// Those of these that are meant, in their order.
+    /// The locations to which the command applies, in their order.
     private func meant(_ locations: [Location], _ named: Named) async throws -> [Location] {
         var meant: Set<Location> = []
         for (queue, locations) in Dictionary(grouping: locations, by: \.queue) {
@@ -122,8 +128,9 @@ struct DependencyTree: Sendable {
     }
 }
 
-/// How a reason of a cancel says that the operation was cancelled with another one, by `cancel --tree`: `with ID`, `with ID: wrong file`.
-/// `retry --tree` takes back what has the mark of its operation.
+/// The mark of `cancel --tree` in the reason of a cancel: `with ID`, `with ID: wrong file`.
+///
+/// `retry --tree` retries the operations with the mark of the named operation.
 struct TreeMark: Sendable {
     let root: OperationID
 

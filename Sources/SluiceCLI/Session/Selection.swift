@@ -16,10 +16,12 @@ package struct Selection: ParsableArguments {
     var tag: [String] = []
     package init() {}
 
-    /// Whether -w or -t was given.
+    /// Whether `-w` or `-t` was given.
     package var isQuery: Bool { !query.isEmpty || !tag.isEmpty }
 
-    /// Throws for options that exclude each other.
+    /// Checks the options.
+    ///
+    /// - Throws: `.usage` for ids together with a query, or for an invalid query.
     package func check() throws(CLIError) {
         guard isQuery else { return }
         guard targets.ids.isEmpty else { throw .usage("ids exclude -w and -t", fix: "drop one of them") }
@@ -31,9 +33,9 @@ package struct Selection: ParsableArguments {
         try OperationQuery(typed: query, tags: tag)
     }
 
-    /// The query of -w and -t, with what it names in Redis resolved.
+    /// The query of `-w` and `-t`, with names resolved in Redis.
     ///
-    /// - Parameter states: the states to search if the query names none.
+    /// - Parameter states: the states to search if the query names no state.
     func query(in states: [OperationState], _ client: SluiceClient) async throws -> OperationQuery {
         var query = try parsed()
         if !query.terms.contains(where: { $0.field == .state }) {
@@ -44,7 +46,8 @@ package struct Selection: ParsableArguments {
     }
 }
 
-/// How far a command that only reads searches. Commands that change operations cover all that exist when they begin.
+/// The search limit of a command that only reads. Commands that change operations cover all operations that exist when
+/// they begin.
 package struct ScanLimit: ParsableArguments {
     @Option(
         name: .customLong("scan-limit"),
@@ -58,14 +61,15 @@ package struct ScanLimit: ParsableArguments {
     package init() {}
 
     func check() throws(CLIError) {
-        guard count ?? 1 > 0 else { throw .usage("--scan-limit is at least 1", fix: "--scan-limit 100000") }
+        guard let count, count < 1 else { return }
+        throw .usage("--scan-limit is \(count); expected at least 1", fix: "--scan-limit 100000")
     }
 }
 
 extension Selection {
     /// Finds operations with a record, for a command that only reads.
     ///
-    /// - Returns: the locations, and a note if the scan limit was reached; nil = these are all.
+    /// - Returns: the locations, and a note if the scan limit was reached; nil = the result is complete.
     func find(
         _ client: SluiceClient,
         _ invocation: Invocation,

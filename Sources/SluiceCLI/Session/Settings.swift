@@ -4,12 +4,13 @@ import Operations
 import RedisClient
 import TerminalText
 
-/// The settings of a command, each from a flag, the environment, a configuration file or a default, in this order.
+/// The settings of a command. Each comes from an option, the environment, a configuration file or a default, in this
+/// order.
 package struct Settings: Sendable {
     package enum Origin: Sendable, Equatable, CustomStringConvertible {
         case flag(String)
         case environment(String)
-        /// The file, with the profile in it.
+        /// The file, with the profile if one applies.
         case file(String)
         case builtIn
 
@@ -45,7 +46,7 @@ package struct Settings: Sendable {
     /// The keys; nil = operations are neither signed nor encrypted.
     package var keys: Value<OperationKeys?>
     package var redaction: Value<Redaction>
-    /// Whether changes of named operations are confirmed, too.
+    /// Whether changes of named operations need a confirmation as well.
     package var confirmsAlways: Value<Bool>
     /// The profile in use; nil = none.
     package var profile: String?
@@ -88,29 +89,29 @@ package struct Settings: Sendable {
         if hidesAll { redaction.origin = hiding.origin }
     }
 
-    /// Reads settings.
+    /// The sources of settings.
     private struct Source {
         let environment: [String: String]
         let files: ConfigurationFiles
 
-        /// The endpoint and its URL.
+        /// Reads the endpoint and its URL.
         func redis(_ flag: String?) throws(CLIError) -> (Value<RedisEndpoint?>, url: String?) {
             if let flag { return (try endpoint(flag, .flag("--redis")), flag) }
             for name in ConfigurationFiles.Key.redis.variables {
-                // A file that was read into a variable ends with a line end.
+                // A variable with the content of a file may end with a newline.
                 let url = environment[name]?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
                 if !url.isEmpty { return (try endpoint(url, .environment(name)), url) }
             }
             guard let file = files[.redis] else { return (Value(content: nil, origin: .builtIn), nil) }
             var found = try endpoint(file.text, .file(file.origin))
-            // The password goes only to the server that stands beside it: a project's file may name another server.
+            // The password goes only to a server of the same section, since a project's file may name another server.
             guard let secret = files[.passwordFile], secret.origin == file.origin else { return (found, file.text) }
             let password = try password(secret)
             found.content?.password = password
             return (found, RedisEndpoint.url(file.text, withPassword: password))
         }
 
-        /// Reads a file that has nothing but the password.
+        /// Reads a file that contains only the password.
         private func password(_ file: ConfigurationFiles.Value) throws(CLIError) -> String {
             guard let text = try? String(contentsOfFile: file.text, encoding: .utf8) else {
                 throw CLIError(
@@ -123,7 +124,7 @@ package struct Settings: Sendable {
             return text.trimmingCharacters(in: .whitespacesAndNewlines)
         }
 
-        /// Reads the keys. A file on the command line has precedence over the environment.
+        /// Reads the keys. A file on the command line overrides the environment.
         func keys(_ flag: String?) throws(CLIError) -> Value<OperationKeys?> {
             let inEnvironment = ConfigurationFiles.Key.keysFile.variables.first {
                 environment[$0].map { !$0.isEmpty } ?? false
@@ -167,7 +168,7 @@ package struct Settings: Sendable {
             parse: (String) -> Content?
         ) throws(CLIError) -> Value<Content> {
             if let flag, let option = key.option {
-                // Options without a type of their own are checked like environment variables.
+                // Options that are plain texts are checked as environment variables are.
                 if let text = flag as? String, parse(text) == nil { throw wrong(text, key, option, .usage) }
                 return Value(content: flag, origin: .flag(option))
             }
@@ -176,7 +177,7 @@ package struct Settings: Sendable {
                 guard let content = parse(file.text) else {
                     throw CLIError(
                         .badConfiguration,
-                        "\(key.rawValue) is \(OperationsError.quoted(file.text)), which is not allowed",
+                        "\(key.rawValue) is \(OperationsError.quoted(file.text)), which is not a valid value",
                         notes: ["from: \(file.origin)"],
                         fix: Self.expected(key, key.rawValue)
                     )
@@ -208,12 +209,14 @@ package struct Settings: Sendable {
         ) -> CLIError {
             CLIError(
                 status,
-                "\(name) is \(OperationsError.quoted(text)), which is not allowed",
+                "\(name) is \(OperationsError.quoted(text)), which is not a valid value",
                 fix: Self.expected(key, name)
             )
         }
 
-        /// - Parameter name: of the option, the variable or the line of a file.
+        /// The expected values of a setting.
+        ///
+        /// - Parameter name: the name of the option, of the variable, or of the key in a file.
         private static func expected(_ key: ConfigurationFiles.Key, _ name: String) -> String {
             switch key {
             case .namespace: "\(name) with 1 to 128 letters, digits, '.', '_' or '-'"

@@ -5,7 +5,7 @@ import TerminalText
 
 /// Sets a standing cancel in each queue of a query: `cancel --until`.
 struct StandingCancelling: Sendable {
-    /// Longer ones are refused: a forgotten one would end operations that no one expects to end.
+    /// The longest duration. A forgotten standing cancel with a longer duration would end operations unexpectedly.
     static let longest: Duration = .seconds(30 * 86_400)
     private static let fields: Set<OperationQuery.Field> = [.name, .tag, .args, .queue]
 
@@ -16,13 +16,19 @@ struct StandingCancelling: Sendable {
     let duration: Duration
     let reason: String
 
-    /// - Throws: for a query with fields that say nothing of an operation before it begins.
+    /// Checks the options of a standing cancel.
+    ///
+    /// - Throws: `.usage` without a query, for a duration of zero or above `longest`, for an unsuitable field, or for a
+    ///   query that is too long.
     static func check(_ selection: Selection, _ duration: Duration) throws(CLIError) {
         guard selection.isQuery else {
             throw .usage("--until needs a query", fix: "\(Program.name) cancel -w 'name:Send*' --until 10m")
         }
         guard duration > .zero, duration <= longest else {
-            throw .usage("--until is more than zero and at most 30d", fix: "--until 10m")
+            throw .usage(
+                "--until is \(DurationText.exact(duration)); expected more than 0s and at most 30d",
+                fix: "--until 10m"
+            )
         }
         for term in try selection.parsed().terms where !fields.contains(term.field) {
             throw .usage(
@@ -35,7 +41,7 @@ struct StandingCancelling: Sendable {
         }
     }
 
-    /// The query as it is stored.
+    /// The query in the form to store.
     static func text(of selection: Selection) throws(CLIError) -> String {
         var words = selection.query
         if !selection.tag.isEmpty {
@@ -48,7 +54,8 @@ struct StandingCancelling: Sendable {
         return text
     }
 
-    /// Sets them. What is enqueued after this has returned, and matches, never begins until the end.
+    /// Sets the standing cancels. After the return, a matching operation that is enqueued does not start before the
+    /// standing cancels end.
     func set() async throws {
         let queues = query.queues(of: try await client.queues())
         for queue in queues {

@@ -16,7 +16,7 @@ package struct Targets: ParsableArguments {
 
     package init() {}
 
-    /// The references without duplicates. `-` reads lines of stdin.
+    /// The references without duplicates. `-` reads words from stdin.
     package func references() throws(CLIError) -> [IDReference] {
         var texts: [String] = []
         for id in ids { texts += id == "-" ? try Self.words(of: InputFile.read("-", limit: .max - 1)) : [id] }
@@ -40,11 +40,11 @@ package struct TargetReport: Sendable {
         package var reference: String
         package var location: Location?
         package var status: ExitStatus
-        /// The outcome: `cancelled`, `already finished 3m ago`.
+        /// The outcome as text: `cancelled`, `already finished 3m ago`.
         package var text: String
         /// The outcome for programs.
         package var outcome: String
-        /// The kind of outcome, to count: `already finished`.
+        /// The kind of outcome, for counts: `already finished`.
         package var kind: String
         package var detail: OperationDetail?
 
@@ -84,7 +84,7 @@ package struct TargetReport: Sendable {
         TargetSummary(rows).error(participle: participle, namespace: namespace, fix: fix)
     }
 
-    /// A table of successful rows, for programs that read columns.
+    /// A table of rows, for programs that read columns.
     static func table(_ rows: [Row]) -> Table {
         var table = Table(["ID", "QUEUE", "OUTCOME", "MESSAGE"].map { TableColumn($0) })
         for row in rows {
@@ -110,7 +110,7 @@ extension TargetReport.Row {
         ]
     }
 
-    /// Makes the row of a reference that does not name exactly one operation.
+    /// Makes the row of a reference that does not name exactly one operation; nil for one that does.
     package init?(_ finding: Locator.Finding, of reference: IDReference) {
         switch finding {
         case .found: return nil
@@ -121,7 +121,8 @@ extension TargetReport.Row {
             self.init(
                 reference: reference.shown,
                 status: .usage,
-                text: "names \(locations.count) operations: \(ids)\(locations.count > 5 ? " …" : "")",
+                text: "matches \(locations.count) operations: \(ids)\(locations.count > 5 ? " …" : ""); "
+                    + "give one of these",
                 outcome: "ambiguous"
             )
         }

@@ -3,7 +3,7 @@ import Operations
 import Sluice
 import TerminalText
 
-/// Enqueues the operations of a file in bulk, in the order of its lines.
+/// Enqueues the operations of a file, in the order of the lines.
 struct BatchEnqueue: Sendable {
     let verb: EnqueueVerb
     let invocation: Invocation
@@ -11,7 +11,7 @@ struct BatchEnqueue: Sendable {
     func run(_ path: String) async throws -> ExitStatus {
         let console = invocation.console
         var (batch, errors) = try await verb.surroundings.lines == nil ? read(path) : readCommands(path)
-        // A nightly job that finds nothing to do has not failed.
+        // An empty file is no error: a nightly job may find nothing to do.
         guard batch.count > 0 else {
             console.note("\(InputFile.name(path)) is empty: nothing to enqueue")
             if invocation.format == .json { printSummary(HandedOver(), []) }
@@ -33,7 +33,8 @@ struct BatchEnqueue: Sendable {
         return verb.wait ? try await wait(for: handedOver.awaited, client) : .done
     }
 
-    /// The batch with the groups, dependencies and delays that Redis was asked for, in an order in which it can be sent.
+    /// Asks Redis for groups, dependencies and start times. Returns the batch with the answers, in an order in which it
+    /// can be sent.
     private func answered(_ batch: Batch, _ errors: LineErrors, _ client: SluiceClient) async throws -> Batch {
         var requests = Array(batch.requests)
         try await GroupLookup(client: client).complete(&requests)
@@ -59,6 +60,8 @@ struct BatchEnqueue: Sendable {
         return (try file.read(bytes), file.errors)
     }
 
+    /// Runs a check on each request.
+    ///
     /// - Throws: the error of `body`, with the line.
     private func check(
         _ requests: some Sequence<EnqueueRequest>,
@@ -86,14 +89,14 @@ struct BatchEnqueue: Sendable {
         }
     }
 
-    /// The operations that are in Redis.
+    /// The operations that Redis has stored.
     private struct HandedOver {
         var count = 0
         var created = 0
         var unconfirmed = 0
-        /// What `--wait` waits for: where a unique key was taken, what has it.
+        /// The operations that `--wait` waits for. If a unique key was taken, this is the operation that holds it.
         var awaited: [Location] = []
-        /// What is printed of each line.
+        /// The output for each line.
         var output: [(line: Int, text: String)] = []
 
         /// `, 1 existed already`
@@ -108,7 +111,7 @@ struct BatchEnqueue: Sendable {
     private func send(_ batch: Batch, _ client: SluiceClient) async throws -> HandedOver {
         var done = HandedOver()
         let count = batch.count
-        // What waits for others is sent behind them, but printed in the order of the lines.
+        // Dependents are sent after their dependencies, but the output keeps the order of the lines.
         let isInOrder = !batch.hasDependencies
         defer { printOutput(&done) }
         for window in batch.windows {
@@ -122,7 +125,8 @@ struct BatchEnqueue: Sendable {
         return done
     }
 
-    /// The requests in their order, or each behind those that it waits for. What waits for operations of another queue is in a later part than these.
+    /// Splits the requests into parts, in their order or with each request after its dependencies. A request that
+    /// depends on operations of another queue is in a later part than these.
     private func ordered(_ requests: [EnqueueRequest]) throws -> [ArraySlice<EnqueueRequest>] {
         let queue = { requests[$0].queue }
         let operations = requests.map(\.operation)
@@ -157,7 +161,7 @@ struct BatchEnqueue: Sendable {
                 durability: verb.how.durability
             )
             if isConfirmed == false { done.unconfirmed += operations.count }
-            // What is refused does not hide what was enqueued beside it.
+            // A refused operation must not hide the operations that were enqueued with it.
             var refusal: OperationsError?
             for (request, outcome) in zip(requests, outcomes) {
                 do throws(OperationsError) {
@@ -172,7 +176,7 @@ struct BatchEnqueue: Sendable {
         }
     }
 
-    /// What is printed of an operation; nil = nothing.
+    /// The output for an operation; nil = none.
     private func text(_ id: OperationID, _ queue: String, _ outcome: EnqueueOutcome) -> String? {
         switch invocation.format {
         case .id: id.description
@@ -190,7 +194,7 @@ struct BatchEnqueue: Sendable {
     private func interrupted(_ error: any Error, _ done: HandedOver, window: Int, of count: Int) -> CLIError {
         var report = ErrorTranslation.report(error, settings: invocation.settings)
         report.notes += [
-            "\(done.text); of the next \(window) more may be; the others of all \(count) are not",
+            "\(done.text); up to \(window) more may be enqueued; the rest of the \(count) operations is not",
             "with an \"id\" in each line the whole batch can be sent again: operations that exist stay unchanged",
         ]
         return report

@@ -23,13 +23,13 @@ package struct CancelsGroup: ParsableCommand {
     package init() {}
 }
 
-/// A standing cancel and its queue.
+/// A standing cancel with its queue.
 private struct PlacedCancel: Sendable {
     var queue: String
     var cancel: StandingCancel
     var name: String { "\(queue)/\(cancel.id)" }
 
-    /// The living ones of some queues.
+    /// Reads the active standing cancels of some queues.
     static func read(_ queues: [String], _ client: SluiceClient) async throws -> [PlacedCancel] {
         var placed: [PlacedCancel] = []
         for queue in queues {
@@ -149,7 +149,10 @@ package struct CancelsRemoveVerb: Verb {
     private func place(_ text: String) throws(CLIError) -> (queue: String, id: Int64) {
         let parts = text.split(separator: "/", maxSplits: 1).map(String.init)
         guard parts.count == 2, NameRule.allows(parts[0]), let id = Int64(parts[1]), id > 0 else {
-            throw .usage("\(OperationsError.quoted(text)) names no standing cancel", fix: "\(Program.name) cancels ls")
+            throw .usage(
+                "\(OperationsError.quoted(text)) is not the id of a standing cancel; expected QUEUE/NUMBER, as mail/3",
+                fix: "\(Program.name) cancels ls"
+            )
         }
         return (parts[0], id)
     }

@@ -35,7 +35,7 @@ package struct CompletionsVerb: Verb {
     }
 }
 
-/// Called by the scripts of `completions`.
+/// The hidden command that the scripts of `completions` call.
 package struct CompleteVerb: Verb {
     package static let formats: Set<OutputFormat> = .textOnly
     package static let effect = VerbEffect.reads
@@ -43,7 +43,7 @@ package struct CompleteVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "complete",
-            abstract: "Print what may stand at the end of a command line.",
+            abstract: "Print completions for the last word of a command line.",
             shouldDisplay: false
         )
     }
@@ -68,7 +68,7 @@ package struct CompleteVerb: Verb {
         return .done
     }
 
-    /// The invocation with the Redis and the namespace that the command line names.
+    /// The invocation with the server and the namespace that the completed command line names.
     private func connected(_ invocation: Invocation) -> Invocation {
         var settings = invocation.settings
         for (index, word) in words.dropLast().enumerated() {

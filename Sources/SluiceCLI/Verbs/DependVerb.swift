@@ -18,7 +18,7 @@ package struct DependVerb: Verb {
                   \(Program.name) depend 7QK2MX --not-after 01J9ZM2QW3N8B5T4D7K6R1XYPE
 
                 --after is as of enqueue: the operation is blocked until these have ended as well. What waits for the operation already, directly \
-                or not, is refused. --not-after lets it wait for these no more. To start it without any of them: \(Program.name) release
+                or not, is refused. --not-after removes dependencies. To start it without any of them: \(Program.name) release
                 """
         )
     }
@@ -27,14 +27,14 @@ package struct DependVerb: Verb {
     var id: String
     @Option(
         help: ArgumentHelp(
-            "Start when these have ended, too, as of enqueue. May be repeated.",
+            "Add these dependencies, as --after of enqueue does; may be repeated.",
             valueName: "id[:policy]"
         ),
         transform: { try Dependency.list(typed: $0) }
     )
     var after: [[Dependency]] = []
     @Option(
-        help: ArgumentHelp("Wait for these no more. May be repeated.", valueName: "id"),
+        help: ArgumentHelp("Remove these dependencies; may be repeated.", valueName: "id"),
         transform: { try Dependency.list(typed: $0) }
     )
     var notAfter: [[Dependency]] = []
@@ -47,7 +47,8 @@ package struct DependVerb: Verb {
         throw CLIError.usage("nothing to change", fix: "\(Program.name) depend ID --after ID")
     }
 
-    /// What it waits for, with queues: an operation may be gone that is found by its id no more.
+    /// The dependencies to remove, with their queues. Compares them with the operation's own list, since a dependency
+    /// may no longer exist.
     private func known(
         _ dependencies: [Dependency],
         of detail: OperationDetail,

@@ -43,7 +43,7 @@ package struct EnqueueVerb: Verb {
                 special meaning (for those: sh -c '…'). Empty lines and lines that begin with # are skipped. --cwd, --env and --stdin \
                 apply to each command.
                 --on-success, --on-end and --on-first-death make the operation a callback of a group: it is enqueued into the group's queue, is \
-                blocked until its time, and is removed if that cannot come any more. Groups: \(Program.name) group --help
+                blocked until its time, and is removed if that can no longer happen. Groups: \(Program.name) group --help
                 If --durability is not reached in time, that is a warning and not a failure: the operation is stored.
                 --batch reads one JSON object a line: name, and optionally args, queue, priority, in, at, tags, headers, id, expires, \
                 attempts, runTimeout, track, unique, ifExists, freshFor, key, after, group, \
@@ -103,7 +103,7 @@ package struct EnqueueVerb: Verb {
         try how.headers.check()
         if hasFile, let callback = settings.callbacks.first {
             throw CLIError.usage(
-                "\(callback.option) is about one operation",
+                "\(callback.option) does not apply to --batch and --lines, which enqueue several operations",
                 fix: "enqueue it without --batch and --lines"
             )
         }
@@ -145,7 +145,7 @@ package struct EnqueueVerb: Verb {
     /// Whether operations come from a file.
     private var hasFile: Bool { batch != nil || surroundings.lines != nil }
 
-    /// Whether it is one operation that runs a program.
+    /// Whether the request is a single operation that runs a program.
     private var isProgram: Bool { !program.isEmpty || words.first == "exec" }
 
     private func singleRequest() throws -> EnqueueRequest {

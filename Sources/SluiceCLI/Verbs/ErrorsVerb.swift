@@ -39,7 +39,9 @@ package struct ErrorsVerb: Verb {
     package init() {}
 
     package func check() throws {
-        guard limit > 0 else { throw CLIError.usage("--limit is at least 1", fix: "--limit 20") }
+        guard limit > 0 else {
+            throw CLIError.usage("--limit is \(limit); expected at least 1", fix: "--limit 20")
+        }
         try scanLimit.check()
         _ = try OperationQuery(typed: query, tags: tag)
     }
@@ -69,7 +71,7 @@ package struct ErrorsVerb: Verb {
 
 /// Operations whose last errors have the same signature.
 struct ErrorGroup: Sendable {
-    /// The most names and queues of a group that are kept.
+    /// The largest number of names and queues to keep for a group.
     static let named = 10
 
     var signature: String
@@ -77,10 +79,10 @@ struct ErrorGroup: Sendable {
     var count = 0
     var dead = 0
     var retrying = 0
-    /// Milliseconds of server time.
+    /// The time of the first failure, in milliseconds of server time.
     var first: Int64 = .max
     var last: Int64 = 0
-    /// The operation that failed last, and its error.
+    /// The operation with the latest failure, and its error.
     var sample: (id: OperationID, message: String)?
     var names: Set<String> = []
     var queues: Set<String> = []
@@ -97,14 +99,14 @@ struct ErrorGroup: Sendable {
     }
 }
 
-/// The groups of errors, of which there is a bounded number.
+/// Groups of errors, limited in number.
 struct ErrorGroups: Sendable {
-    /// Beyond so many groups, further signatures are counted in one group.
+    /// The number of groups after which further signatures are counted in one group.
     private static let most = 1_000
     private static let other = "other errors"
 
     private var groups: [String: ErrorGroup] = [:]
-    /// How many operations have an error.
+    /// The number of operations with an error.
     private(set) var operations = 0
 
     init() {}
@@ -122,7 +124,7 @@ struct ErrorGroups: Sendable {
         }
     }
 
-    /// The largest groups first, then those that happened last.
+    /// The largest groups first; among equal ones, the latest failure first.
     var sorted: [ErrorGroup] {
         groups.values.sorted { ($0.count, $0.last, $1.signature) > ($1.count, $1.last, $0.signature) }
     }

@@ -10,7 +10,7 @@ package struct ExplainVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "explain",
-            abstract: "Say why operations do not run, and what changes it.",
+            abstract: "Explain why operations do not run, with commands that help.",
             discussion: """
                 EXAMPLES
                   \(Program.name) explain 7QK2MX
@@ -29,7 +29,7 @@ package struct ExplainVerb: Verb {
     var limit = 10
     @OptionGroup package var global: GlobalOptions
 
-    /// Each explained operation costs a look at its lane.
+    /// The largest limit. Each explained operation costs a read of its lane.
     private static let most = 200
 
     package init() {}
@@ -38,7 +38,7 @@ package struct ExplainVerb: Verb {
         try selection.check()
         try scanLimit.check()
         guard (1...Self.most).contains(limit) else {
-            throw CLIError.usage("--limit is \(limit); it is 1 to \(Self.most)", fix: "--limit 10")
+            throw CLIError.usage("--limit is \(limit); expected 1 to \(Self.most)", fix: "--limit 10")
         }
     }
 

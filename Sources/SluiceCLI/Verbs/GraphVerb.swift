@@ -40,7 +40,7 @@ package struct GraphVerb: Verb {
 
     package func check() throws {
         guard (1...Self.most).contains(limit) else {
-            throw CLIError.usage("--limit is \(limit); it is 1 to \(Self.most)", fix: "--limit 1000")
+            throw CLIError.usage("--limit is \(limit); expected 1 to \(Self.most)", fix: "--limit 1000")
         }
     }
 

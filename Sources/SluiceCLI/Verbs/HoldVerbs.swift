@@ -21,7 +21,7 @@ package struct HoldVerb: ChangeVerb {
     }
 
     @OptionGroup package var selection: Selection
-    @Option(help: "Why, for people: kept with the operations.") var reason = ""
+    @Option(help: "Store this reason with the operations.") var reason = ""
     @OptionGroup package var consent: Consent
     @OptionGroup package var global: GlobalOptions
 
@@ -30,7 +30,7 @@ package struct HoldVerb: ChangeVerb {
     package static var kind: ChangeKind { .hold }
 
     package func change(_ ids: [OperationID], _ queue: String, _ client: SluiceClient) async throws -> [ChangeResult] {
-        try await client.hold(ids, reason: reason, queue: queue)
+        try await client.hold(ids, queue: queue, reason: reason)
     }
 }
 

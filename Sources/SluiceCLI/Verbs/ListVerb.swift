@@ -64,7 +64,9 @@ package struct ListVerb: Verb {
     package init() {}
 
     package func check() throws {
-        guard limit ?? 1 > 0 else { throw CLIError.usage("--limit is at least 1", fix: "--limit 50") }
+        if let limit, limit < 1 {
+            throw CLIError.usage("--limit is \(limit); expected at least 1", fix: "--limit 50")
+        }
         try scanLimit.check()
         _ = try parsed()
         _ = try cursor.map { text throws(CLIError) in try ListWalk.Position(text: text) }
@@ -99,7 +101,7 @@ package struct ListVerb: Verb {
         return .done
     }
 
-    /// Prints how to see more, as the last line of stderr.
+    /// Prints the search result as the last line of stderr, with the options that show more.
     private func tell(_ result: ListWalk.Result, _ console: Console) {
         let matches = "\(QuantityText.grouped(result.found)) match"
         let coverage = result.coverage.map { "\(matches); \($0)" }

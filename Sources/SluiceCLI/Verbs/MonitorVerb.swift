@@ -33,7 +33,7 @@ package struct MonitorVerb: Verb {
     var untilIdle = false
     @OptionGroup package var global: GlobalOptions
 
-    /// Rows of executing operations to read for each queue.
+    /// The number of executing operations to read for each queue.
     private static let executingRows = 200
 
     package init() {}
@@ -42,7 +42,7 @@ package struct MonitorVerb: Verb {
 
     package func check() throws {
         guard (.milliseconds(250) ... .seconds(60)).contains(interval) else {
-            throw CLIError.usage("the interval is not between 250ms and 60s", fix: "-i 1s")
+            throw CLIError.usage("--interval is \(DurationText.exact(interval)); expected 250ms to 60s", fix: "-i 1s")
         }
         guard !(once && untilIdle) else {
             throw CLIError.usage("--once and --until-idle exclude each other", fix: "drop one of them")
@@ -77,7 +77,7 @@ package struct MonitorVerb: Verb {
         )
         let status = await Monitor.run(client.broker, on: terminal, options: options)
         if untilIdle, status == ExitStatus.done.rawValue {
-            // The screen is cleared, so a summary is printed.
+            // The monitor clears the screen at its end, so a summary is printed.
             let snapshot = try await client.snapshot(executingRows: 0)
             invocation.console.print(StatLine(snapshot, rates: Rates()).summary)
         }

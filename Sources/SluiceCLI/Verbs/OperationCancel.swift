@@ -3,21 +3,23 @@ import Sluice
 import SluiceMonitor
 import TerminalText
 
-/// Cancels operations that are named or found by a query.
+/// Cancels named operations, or the operations that a query finds.
 struct OperationCancel: Sendable {
     let client: SluiceClient
     let invocation: Invocation
     let reason: String
-    /// The queue of all named operations, if given.
+    /// The queue of all named operations, if one was given.
     let queue: String?
-    /// Ends what runs at once.
+    /// Whether running operations end at once.
     let isForced: Bool
-    /// How long to wait until running operations have stopped; nil = no wait.
+    /// The longest wait for running operations to stop; nil = no wait.
     let waitLimit: Duration?
-    /// Cancels also what comes later.
+    /// The standing cancel for operations that are enqueued later; nil = none.
     let standing: StandingCancelling?
 
-    /// - Parameter withTree: also what depends on these.
+    /// Cancels named operations.
+    ///
+    /// - Parameter withTree: whether to cancel the dependents as well.
     func run(_ references: [IDReference], _ consent: Consent, withTree: Bool) async throws -> ExitStatus {
         let named = references.map { IDReference(queue: $0.queue ?? queue, $0.part) }
         guard withTree else { return try await change(storesIntent: queue != nil).run(named, consent) }
@@ -30,7 +32,9 @@ struct OperationCancel: Sendable {
         try await change(storesIntent: true).run(selection, in: ChangeKind.cancel.searched, consent)
     }
 
-    /// - Parameter roots: for what is cancelled only because it depends on another one, that one.
+    /// Makes the change.
+    ///
+    /// - Parameter roots: for each operation that is cancelled only as a dependent, the operation that it depends on.
     private func change(storesIntent: Bool, roots: [OperationID: OperationID] = [:]) -> Change {
         var change = Change(
             invocation: invocation,
@@ -50,7 +54,7 @@ struct OperationCancel: Sendable {
             }
             return rows
         }
-        // Dependents go before their needs, so that no end starts one of them.
+        // Dependents go before their dependencies, so no end starts one of them.
         change.keepsOrder = !roots.isEmpty
         if let standing { change.prepare = { try await standing.set() } }
         change.applyToMissing = { reference in try await cancelUntracked(reference) }
@@ -73,17 +77,18 @@ struct OperationCancel: Sendable {
             isForced: isForced
         )
         let outcomes = try await client.broker.cancelWithMembers(ids, request: request, queue: queue)
-        // Only JSON has the current details.
+        // Only JSON shows the current details.
         let details = invocation.format.isJSON ? try await client.broker.allDetails(ids, queue: queue) : []
         return zip(ids, outcomes).enumerated().map { index, pair in
             row(Location(queue: queue, id: pair.0), pair.1, details.indices.contains(index) ? details[index] : nil)
         }
     }
 
-    /// Cancels an id without a record, which may be that of an untracked operation: it runs in any queue, or waits in the given queue.
+    /// Cancels an id without a record, which may be the id of an untracked operation. Finds an executing one in any
+    /// queue. A waiting one is found only in the given queue, through the stored cancel.
     private func cancelUntracked(_ reference: IDReference) async throws -> TargetReport.Row? {
         let queues = try await client.queues()
-        // A text that may be a mistyped end of an id is not stored.
+        // A text that may be a mistyped end of an id must not be stored.
         let storesIntent = queue != nil && reference.meanings.allSatisfy { $0.id != nil }
         for meaning in reference.meanings {
             guard let id = meaning.id else { continue }
@@ -106,7 +111,7 @@ struct OperationCancel: Sendable {
         switch outcome {
         case .cancelled: break
         case .forced(let worker):
-            (row.text, row.outcome) = ("cancelled; nothing that \(worker) still writes of it is stored", "forced")
+            (row.text, row.outcome) = ("cancelled by force; later writes of \(worker) for it are refused", "forced")
             row.kind = "cancelled by force"
         case .requested(let worker):
             (row.text, row.outcome, row.kind) = ("cancelling on \(worker)", "requested", "cancelling")
@@ -151,7 +156,8 @@ extension OperationCancel {
         }
     }
 
-    /// Waits for the end of one operation. An untracked one has no record before it stops, so this reads again until the time is up.
+    /// Waits until the operations have ended. An untracked operation has no record before its end, so this reads again
+    /// until the deadline.
     private func end(
         of running: [Location],
         deadline: ContinuousClock.Instant
@@ -170,7 +176,7 @@ extension OperationCancel {
         }
     }
 
-    /// Waits until the workers have said that the bodies of operations that ended by force do not run any more.
+    /// Waits until the workers have reported that the bodies of operations cancelled by force have stopped.
     private func stoppedByForce(
         _ rows: [TargetReport.Row],
         deadline: ContinuousClock.Instant
@@ -194,7 +200,8 @@ extension OperationCancel {
         let time = DurationText.precise(ContinuousClock.now - started)
         for index in open {
             let worker = rows[index].detail?.cancel?.forced?.worker ?? "its worker"
-            rows[index].text = "cancelled by force, but after \(time) \(worker) has not said that it has stopped"
+            rows[index].text =
+                "cancelled by force, but \(worker) has not reported within \(time) that the body has stopped"
             (rows[index].kind, rows[index].status) = ("cancelled by force, not known to have stopped", .timedOut)
         }
         return rows

@@ -3,23 +3,25 @@ import Selectors
 import Sluice
 import TerminalText
 
-/// Cancels all operations that are in queues now.
+/// Cancels all operations that are in the queues now.
 struct QueueCancel: Sendable {
     let client: SluiceClient
     let invocation: Invocation
     let reason: String
-    /// Ends what runs at once.
+    /// Whether running operations end at once.
     let isForced: Bool
 
     private struct Cancelled: Sendable {
         var queue: String
         var waiting: Int
         var executing: Int
-        /// How many of its operations still run.
+        /// The number of operations that still run.
         var left: Int
     }
 
-    /// - Parameter queues: nil = all of the namespace.
+    /// Cancels the operations.
+    ///
+    /// - Parameter queues: the queues; nil = all queues of the namespace.
     func run(_ queues: [String]?, _ consent: Consent, waitLimit: Duration?) async throws -> ExitStatus {
         let known = try await client.queues()
         if let unknown = queues?.first(where: { !known.contains($0) }) {
@@ -57,7 +59,7 @@ struct QueueCancel: Sendable {
         )
     }
 
-    /// Shows how many operations would be cancelled, and some of them.
+    /// Shows the number of operations that would be cancelled, and a sample.
     private func dryRun(_ queues: [String]) async throws -> ExitStatus {
         var query = try OperationQuery(typed: [])
         query.terms = [
@@ -79,16 +81,17 @@ struct QueueCancel: Sendable {
     }
 
     private func cancel(_ queue: String, deadline: ContinuousClock.Instant?) async throws -> Cancelled {
-        let (waiting, executing) = try await client.cancel(queue: queue, reason: reason)
-        var cancelled = Cancelled(queue: queue, waiting: waiting, executing: executing, left: executing)
+        let result = try await client.cancel(queue: queue, reason: reason)
+        let executing = result.executing
+        var cancelled = Cancelled(queue: queue, waiting: result.waiting, executing: executing, left: executing)
         if isForced, executing > 0 { try await force(queue) }
         if let deadline, executing > 0 { cancelled.left = try await wait(queue, deadline: deadline) }
         return cancelled
     }
 
-    /// Waits until no operation runs that was claimed before the cancel. Later ones have a higher fence.
+    /// Waits for the operations that were claimed before the cancel. Later ones have a higher fence.
     ///
-    /// - Returns: how many still run when the time is up.
+    /// - Returns: the number of operations that still run at the deadline.
     private func wait(_ queue: String, deadline: ContinuousClock.Instant) async throws -> Int {
         var through: Int64?
         var pause: Duration = .milliseconds(20)
@@ -106,7 +109,8 @@ struct QueueCancel: Sendable {
 }
 
 extension QueueCancel {
-    /// Ends what ran when the queue was cancelled, a page at a time. What was claimed later has a higher fence and goes on.
+    /// Ends the operations that ran when the queue was cancelled, a page at a time. Operations that were claimed later
+    /// have a higher fence and go on.
     private func force(_ queue: String) async throws {
         let request = CancelRequest(reason: reason, by: SluiceClient.identity, isForced: true)
         let through = try await fences(queue).max() ?? 0

@@ -153,7 +153,7 @@ package struct QueuePauseVerb: Verb {
     @Argument(help: "The queues.") var queues: [String]
     @Option(name: .customLong("for"), help: "Resume automatically after this time.", transform: DurationText.parse)
     var duration: Duration?
-    @Option(help: "Why, for people: kept with the pause.") var reason = ""
+    @Option(help: "Store this reason with the pause.") var reason = ""
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
@@ -191,7 +191,7 @@ package struct QueueResumeVerb: Verb {
     }
 }
 
-/// Pauses or resumes queues that exist.
+/// Pauses or resumes existing queues.
 private struct QueueSwitch: Sendable {
     let paused: Bool
     let duration: Duration?

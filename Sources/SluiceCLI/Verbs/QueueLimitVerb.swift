@@ -72,18 +72,19 @@ package struct QueueLimitVerb: Verb {
         return .done
     }
 
-    /// A limit may be set before the first operation comes, or to a misspelled queue.
+    /// Prints a note for a queue that has never been used. A limit can be set before the first enqueue, but the name
+    /// may be misspelled.
     private func noteNew(_ known: [String], _ invocation: Invocation) {
         let near = Suggestion.nearest(to: queue, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
         invocation.console.note("queue \(queue) is new: it has never been used\(near)")
     }
 }
 
-/// Limits as they are typed: `concurrency=8 rate=100/s burst=20 key:acme.rate=5/s`.
+/// Limits in the form of the command line: `concurrency=8 rate=100/s burst=20 key:acme.rate=5/s`.
 struct TypedLimits {
     private static let fix = "\(Program.name) queue limit QUEUE concurrency=8 rate=100/s"
     private(set) var limits: [QueueLimit] = []
-    /// What was typed last of each rate and its burst, by what is before the dot; a burst may come first.
+    /// The last typed rate and burst for each name. A burst may come before its rate.
     private var rates: [LimitName: QueueRate] = [:]
     private var bursts: [LimitName: Int] = [:]
 
@@ -92,7 +93,8 @@ struct TypedLimits {
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2 else {
                 throw CLIError.usage(
-                    "\"\(word)\" is no limit; expected concurrency=N, rate=N/TIME or burst=N",
+                    "\"\(word)\" is not a limit; expected LIMIT=VALUE, where LIMIT is concurrency, rate, burst, key.… "
+                        + "or key:KEY.…",
                     fix: Self.fix
                 )
             }
@@ -124,16 +126,19 @@ struct TypedLimits {
             rates[name] = nil
             limits.append(name.rate(nil))
         case (.rate, _): rates[name] = try Self.rate(value, word)
-        case (.burst, _): bursts[name] = try Self.number(value, word)
+        case (.burst, _): bursts[name] = try Self.number(value, word, orNone: false)
         case (.concurrency, "none"): limits.append(name.concurrency(nil))
         case (.concurrency, _): limits.append(name.concurrency(try Self.number(value, word)))
         case (.weight, _): limits.append(.keyWeight(value == "none" ? nil : try Self.number(value, word), of: name.key))
         }
     }
 
-    private static func number(_ text: String, _ name: String) throws -> Int {
+    private static func number(_ text: String, _ name: String, orNone: Bool = true) throws -> Int {
         if let number = Int(text) { return number }
-        throw CLIError.usage("\(name) cannot be \"\(text)\"; expected a number from 1, or none", fix: fix)
+        throw CLIError.usage(
+            "\(name) cannot be \"\(text)\"; expected a number from 1\(orNone ? ", or none" : "")",
+            fix: fix
+        )
     }
 
     /// `100/s`, `20/1m`
@@ -150,12 +155,12 @@ struct TypedLimits {
         do { period = try DurationText.parse(isUnit ? "1" + parts[1] : parts[1]) } catch {
             throw CLIError.usage("\(name) cannot be \"\(text)\": \(error)", fix: fix)
         }
-        // Its burst is that of the rate alone; a rate below 1 is refused by its check.
+        // The initial burst follows from the rate alone. `check` refuses a rate below 1.
         return QueueRate(count, per: period)
     }
 }
 
-/// What a typed limit is about: the queue, each limit key, or one.
+/// The subject of a typed limit: the queue, every limit key, or one limit key.
 private enum LimitName: Hashable {
     case queue
     case eachKey
@@ -165,7 +170,7 @@ private enum LimitName: Hashable {
         case concurrency, rate, burst, weight
     }
 
-    /// Reads `rate`, `key.rate` or `key:acme.rate`; nil = another name. A key may have dots.
+    /// Reads `rate`, `key.rate` or `key:acme.rate`; nil for any other word. A key may contain dots.
     static func read(_ word: String) -> (name: LimitName, kind: Kind)? {
         guard let dot = word.lastIndex(of: ".") else {
             return Kind(rawValue: word).flatMap { $0 == .weight ? nil : (.queue, $0) }
@@ -184,7 +189,7 @@ private enum LimitName: Hashable {
         }
     }
 
-    /// The one key.
+    /// The limit key; nil unless the limit is for one key.
     var key: String? { if case .key(let key) = self { key } else { nil } }
 
     func concurrency(_ number: Int?) -> QueueLimit {
@@ -194,7 +199,7 @@ private enum LimitName: Hashable {
     func rate(_ rate: QueueRate?) -> QueueLimit { self == .queue ? .rate(rate) : .keyRate(rate, of: key) }
 }
 
-/// The limits of a queue as text.
+/// Formats the limits of a queue.
 enum LimitText {
     /// `concurrency 8, rate 100/s (burst 100), 3 executing; set 5 m ago by ann@host`
     static func line(_ snapshot: QueueSnapshot, time: TimeStyle) -> String {
@@ -212,7 +217,7 @@ enum LimitText {
 
     private static let shownKeys = 5
 
-    /// The limit keys with most ready operations, one a line below an empty one.
+    /// The limit keys with the most ready operations, each on a line, after an empty line.
     static func keys(_ snapshot: QueueSnapshot) -> [String] {
         guard !snapshot.limitKeys.isEmpty else { return [] }
         let rows = snapshot.limitKeys.prefix(shownKeys).map { row in

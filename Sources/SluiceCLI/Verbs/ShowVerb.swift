@@ -48,7 +48,7 @@ package struct ShowVerb: Verb {
         return .done
     }
 
-    /// The groups among the first operations that depend on it: those that it is in.
+    /// The groups that the operation is a member of, as far as they are among its first dependents.
     private func groups(of detail: OperationDetail, _ client: SluiceClient) async throws -> [OperationDetail] {
         let links = detail.links
         var names = links.dependents.map { DependencyName($0) }
@@ -69,7 +69,7 @@ package struct ShowVerb: Verb {
         return groups
     }
 
-    /// Why it waits although it is ready.
+    /// The reason why an operation waits although it is ready.
     private func unhandledNote(_ detail: OperationDetail, _ client: SluiceClient) async throws -> String? {
         guard detail.isUnhandled else { return nil }
         let snapshot = try await client.broker.snapshot(queue: detail.queue, executingRows: 0)
@@ -78,14 +78,14 @@ package struct ShowVerb: Verb {
     }
 }
 
-/// The details of an operation, one a line.
+/// The details of an operation, a line for each.
 struct OperationCard {
     private let detail: OperationDetail
     private let invocation: Invocation
     private let reading: EnvelopeReading
-    /// Why it waits although it is ready.
+    /// The reason why the operation waits although it is ready.
     private let note: String?
-    /// The groups that it is in.
+    /// The groups that the operation is a member of.
     private let groups: [OperationDetail]
     private var envelope: OperationEnvelope { reading.envelope }
 
@@ -147,7 +147,7 @@ struct OperationCard {
         return facts + recoveries + links + unique + hold + cancel
     }
 
-    /// How it came back from workers that were lost.
+    /// The recoveries of the operation from lost workers.
     private var recoveries: [(name: String, text: String)] {
         detail.recoveries.map { recovery in
             let run = "attempt \(recovery.attempt), delivery \(recovery.delivery), started \(time(recovery.startedAt))"
@@ -155,7 +155,7 @@ struct OperationCard {
         }
     }
 
-    /// What followed a failed attempt, unless the attempt's number shows it.
+    /// The outcome of a failed attempt, unless the attempt's number shows it.
     private static func verdict(_ attempt: FailedAttempt) -> String {
         switch attempt.failure.verdict {
         case .discarded: "; discarded: no longer wanted"
@@ -185,7 +185,7 @@ struct OperationCard {
         return [("unique", key), ("waits for", detail.keyHolder.map { "the end of \($0)" } ?? "its turn at the key")]
     }
 
-    /// How often its body has asked to be run again, and what its runs have done once.
+    /// The number of snoozes and yields, and the labels of effects that are done once.
     private var pauses: [(name: String, text: String)] {
         var facts: [(name: String, text: String)] = []
         if let snooze = detail.snooze {
@@ -199,7 +199,7 @@ struct OperationCard {
         return facts
     }
 
-    /// How far it is, and what becomes of it if its opener dies.
+    /// The state of a group, and its fate if its opener disappears.
     private var group: [(name: String, text: String)] {
         let links = detail.links
         let place = links.isOpen ? "open" : "closed"
@@ -248,11 +248,11 @@ struct OperationCard {
         let facts = [("cancel", trace.reason.isEmpty ? text : text + ": " + trace.reason)]
         guard let forced = trace.forced else { return facts }
         var force = "\(time(forced.at)) by \(forced.by); what \(forced.worker) still writes is refused"
-        if trace.stoppedAt == nil { force += ", and it has not said that the body has stopped" }
+        if trace.stoppedAt == nil { force += ", and it has not reported that the body has stopped" }
         return facts + [("forced", forced.reason.isEmpty ? force : force + ": " + forced.reason)]
     }
 
-    /// A time in the given style. A relative time has the exact one after it, because there is room.
+    /// Formats a time in the given style. A relative time follows the exact one, because a line has room for both.
     private func time(_ milliseconds: Int64) -> String {
         let style = invocation.settings.time.content
         let text = TimeText.format(milliseconds, style, now: invocation.now)

@@ -29,16 +29,16 @@ package struct StatVerb: Verb {
     var count: Int?
     @OptionGroup package var global: GlobalOptions
 
-    /// Lines between two headers, on a terminal only.
+    /// The number of lines between two headers, on a terminal.
     private static let linesPerHeader = 20
 
     package init() {}
 
     package func check() throws {
         guard interval >= .milliseconds(100) else {
-            throw CLIError.usage("the interval is shorter than 100 ms", fix: "-i 1s")
+            throw CLIError.usage("--interval is \(DurationText.exact(interval)); expected at least 100ms", fix: "-i 1s")
         }
-        guard count.map({ $0 > 0 }) ?? true else { throw CLIError.usage("-n is at least 1", fix: "-n 10") }
+        if let count, count < 1 { throw CLIError.usage("-n is \(count); expected at least 1", fix: "-n 10") }
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {

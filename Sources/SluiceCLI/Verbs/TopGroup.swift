@@ -66,7 +66,9 @@ package struct TopNamesVerb: Verb {
     package init() {}
 
     package func check() throws {
-        guard limit > 0 else { throw CLIError.usage("--limit is at least 1", fix: "--limit 20") }
+        guard limit > 0 else {
+            throw CLIError.usage("--limit is \(limit); expected at least 1", fix: "--limit 20")
+        }
         guard sort != .change || compare != nil else {
             throw CLIError.usage("--sort change needs --compare", fix: "--sort change --compare 24h")
         }
@@ -94,7 +96,7 @@ package struct TopNamesVerb: Verb {
     }
 }
 
-/// Prints figures by name: `docs/schema/names-figures.json`.
+/// Prints statistics by name: `docs/schema/names-figures.json`.
 private struct NameReport {
     let rows: [NameFigures]
     let limit: Int
@@ -173,7 +175,9 @@ package struct TopQueuesVerb: Verb {
     package init() {}
 
     package func check() throws {
-        guard limit > 0 else { throw CLIError.usage("--limit is at least 1", fix: "--limit 20") }
+        guard limit > 0 else {
+            throw CLIError.usage("--limit is \(limit); expected at least 1", fix: "--limit 20")
+        }
         guard sort != .change else { throw CLIError.usage("--sort change is for top names", fix: "--sort run") }
         _ = try FiguresSpan(since: since, from: .minute)
     }

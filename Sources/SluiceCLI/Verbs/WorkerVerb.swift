@@ -8,7 +8,7 @@ import TerminalText
 import WorkerRuntime
 
 package struct WorkerVerb: Verb {
-    /// A worker prints nothing but errors.
+    /// The formats of errors. A worker prints no other data.
     package static let formats: Set<OutputFormat> = .json
     package static let effect = VerbEffect.adds
 
@@ -137,7 +137,7 @@ package struct WorkerVerb: Verb {
     var lease = Defaults.lease
     @OptionGroup package var global: GlobalOptions
 
-    /// A larger number is probably a mistake.
+    /// The largest number of processes. A larger one is probably a mistake.
     private static let mostProcesses = 256
 
     package init() {}
@@ -176,7 +176,8 @@ package struct WorkerVerb: Verb {
         return try await run.run(processes: processes)
     }
 
-    /// Registers the program's own operations first: one with the name of a built-in operation replaces it.
+    /// Registers the handlers. The program's own operations come first: they replace built-in operations of the same
+    /// name.
     private func registry(_ invocation: Invocation, allowed: Set<String>) async throws -> OperationRegistry {
         var registry = OperationRegistry()
         invocation.register(&registry)
@@ -267,7 +268,12 @@ extension StuckPolicy: ExpressibleByArgument {}
 
 extension LogFormat {
     fileprivate init(typed text: String) throws(CLIError) {
-        guard let format = LogFormat(rawValue: text) else { throw .usage("unknown log format", fix: "text or json") }
+        guard let format = LogFormat(rawValue: text) else {
+            throw .usage(
+                "unknown log format \(OperationsError.quoted(text)); expected text or json",
+                fix: "--log-format json"
+            )
+        }
         self = format
     }
 }

@@ -9,7 +9,7 @@ package struct WorkersGroup: ParsableCommand {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "workers",
-            abstract: "List, show and steer workers.",
+            abstract: "List, show and control workers.",
             discussion: """
                 EXAMPLES
                   \(Program.name) workers ls
@@ -50,7 +50,7 @@ package struct WorkersListVerb: Verb {
         )
     }
 
-    /// How many lost workers are listed below the others.
+    /// The number of lost workers to list below the others.
     private static let newest = 10
 
     @Flag(name: .long, help: "List lost workers only, all of the last 24 h.") var lost = false
@@ -61,7 +61,8 @@ package struct WorkersListVerb: Verb {
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let client = try await invocation.connect()
         let snapshot = try await client.snapshot(executingRows: 0)
-        // One more than is shown, to see whether there are more. Formats for programs list lost workers only with --lost.
+        // One more than is shown reveals whether further ones exist. Formats for programs list lost workers only with
+        // --lost.
         let limit = lost ? Defaults.lostWorkersKept : Self.newest + 1
         let queues = snapshot.queues.map(\.queue)
         let history = try await client.broker.lostWorkers(queues: queues, limit: limit)
@@ -252,7 +253,7 @@ enum WorkerJSON {
         return .object(object)
     }
 
-    /// What operators have set: value, when and by whom.
+    /// The settings that operators have made: value, time and operator.
     private static func settings(_ settings: WorkerSettings) -> JSONValue {
         func object(_ value: JSONValue, _ at: Int64, _ by: String) -> JSONValue {
             ["value": value, "at": OperationJSON.time(at), "by": .string(by)]

@@ -193,7 +193,9 @@ struct DetailText {
         guard let forced = trace.forced else { return [[Span(text, .cancelled)]] }
         var force = "forced \(at(forced.at)) by \(SafeText.line(forced.by))"
         if !forced.reason.isEmpty { force += " (\(SafeText.line(forced.reason)))" }
-        if trace.stoppedAt == nil { force += "; \(SafeText.line(forced.worker)) has not said that it has stopped" }
+        if trace.stoppedAt == nil {
+            force += "; \(SafeText.line(forced.worker)) has not reported that the body has stopped"
+        }
         return [[Span(text, .cancelled)], [Span(force, .cancelled)]]
     }
 

@@ -29,7 +29,7 @@ struct OperationTimeline: Sendable {
         }
         for recovery in detail.recoveries {
             steps.append(Step(at: recovery.startedAt, text: "started on \(recovery.place)", role: .executing))
-            let text = "came back: \(recovery.place) was lost, \(recovery.cause.sentence)"
+            let text = "came back: \(recovery.place) was lost: \(recovery.cause.sentence)"
             steps.append(Step(at: recovery.at, text: text, role: .dead))
         }
         if record.startedAt > 0, record.startedAt != detail.recoveries.last?.startedAt {

@@ -43,7 +43,7 @@ extension MonitorBroker {
         case .ambiguous(let places):
             throw LookupFailure(
                 .ambiguous,
-                "\(reference.shown) names \(places.count) operations",
+                "\(reference.shown) matches \(places.count) operations",
                 notes: places.prefix(5).map { "\($0.queue)/\($0.id)" },
                 fix: .advice("use the whole id")
             )
@@ -52,7 +52,7 @@ extension MonitorBroker {
                 throw LookupFailure(noGroup: reference.shown)
             }
             guard detail.isGroup else {
-                let message = "operation \(place.id) in queue \(place.queue) is no group"
+                let message = "operation \(place.id) in queue \(place.queue) is not a group"
                 throw LookupFailure(.notFound, message, fix: .command("group ls"))
             }
             return try await members(of: place.id, queue: place.queue)

@@ -86,7 +86,7 @@ package struct WorkerLookup: Sendable {
     private static func ambiguous(_ text: String, _ candidates: [String]) -> LookupFailure {
         LookupFailure(
             .ambiguous,
-            "\(OperationsError.quoted(text)) names \(candidates.count) workers",
+            "\(OperationsError.quoted(text)) matches \(candidates.count) workers",
             notes: candidates,
             fix: .advice("use the id, or its last \(IDReference.shortest) or more characters")
         )

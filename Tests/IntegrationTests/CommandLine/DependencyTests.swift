@@ -15,7 +15,7 @@ extension CommandLineTests {
             return path
         }
 
-        @Test("blocks until the others have ended; show, explain, graph and JSON say what it waits for")
+        @Test("--after blocks until the dependencies end; show, explain, graph and JSON name them")
         func blocked() async throws {
             let first = try await sluice.enqueue("noop", "--id", "order:7")
             let second = try await sluice.enqueue("noop", "--after", "order:7")
@@ -49,7 +49,7 @@ extension CommandLineTests {
             #expect(try await sluice.state(third) == "ready")
         }
 
-        @Test("Lines of a batch wait for each other in any order")
+        @Test("Lines of a batch may depend on each other in any order")
         func batch() async throws {
             let lines = [
                 #"{"name":"noop","id":"last","after":["middle-1","middle-2:run"]}"#,
@@ -75,7 +75,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "cancel --tree ends all that depends on one, also what would run; retry --tree runs again what was cancelled because of one"
+            "cancel --tree ends dependents of any policy; retry --tree reruns those cancelled because of it"
         )
         func tree() async throws {
             let first = try await sluice.enqueue("noop")
@@ -113,10 +113,10 @@ extension CommandLineTests {
             #expect(try await sluice.state(grandchild) == "blocked")
             #expect(try await sluice.state(other) == "cancelled", "an operator has cancelled it")
             let both = try await sluice("retry", "-w", "state:dead", "--tree")
-            #expect(both.code == 64 && both.errors.contains("--tree is about operations that are named"))
+            #expect(both.code == 64 && both.errors.contains("--tree needs ids of operations"))
         }
 
-        @Test("cancel --tree starts nothing, although workers are idle and what waits would run behind any end")
+        @Test("cancel --tree starts nothing, although workers are idle and dependents would run after any end")
         func treeBesideIdleWorker() async throws {
             let worker = try await sluice.worker("-q", "default,other")
             let root = try await sluice.enqueue("noop", "--in", "1h")
@@ -137,7 +137,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("cancel --tree cancels the last first, so that no end before it starts it")
+        @Test("cancel --tree cancels the last dependent first, so no earlier end starts it")
         func order() async throws {
             let first = try await sluice.enqueue("noop")
             let second = try await sluice.enqueue("noop", "--after", "\(first):run")
@@ -151,7 +151,7 @@ extension CommandLineTests {
             #expect(cancels.last?.contains(first) == true)
         }
 
-        @Test("retry --tree of several takes back what cancel --tree of the same took")
+        @Test("retry --tree of several operations reverses cancel --tree of the same ones")
         func treesOfSeveral() async throws {
             let first = try await sluice.enqueue("noop", "--in", "1h")
             let second = try await sluice.enqueue("noop", "--after", first)
@@ -166,7 +166,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "What it waits for may be in other queues: show, explain, graph, cancel --tree and retry --tree name them"
+            "Dependencies may be in other queues: show, explain, graph and cancel --tree name them"
         )
         func elsewhere() async throws {
             let first = try await sluice.enqueue("noop", "-q", "mail")
@@ -196,7 +196,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "An end is carried to another queue by any worker, and a failure goes on along the graph and back by retry --tree"
+            "Any worker relays an end to another queue; a failure spreads along the graph, and retry --tree reverses it"
         )
         func carried() async throws {
             let first = try await sluice.enqueue("fail", "-q", "mail", "--attempts", "1")
@@ -205,9 +205,9 @@ extension CommandLineTests {
             let worker = try await sluice.worker("-q", "mail,images")
             try await sluice.reaches("cancelled", third)
             let reason = try await sluice.json("show", second)["cancel"]?["reason"]?.stringValue
-            #expect(reason == "needs mail/\(first), which is dead")
+            #expect(reason == "depends on mail/\(first), which is dead")
             #expect(try await sluice("retry", first, "--tree").code == 0)
-            // The third one is cancelled from before until the retry has reached it.
+            // The third operation is still cancelled until the retry reaches it, so first wait for the second failure.
             try await eventually("the first ran again") { try await sluice.detail(first)?.errors.count == 2 }
             try await sluice.reaches("cancelled", third)
             worker.send(SIGTERM)
@@ -215,12 +215,12 @@ extension CommandLineTests {
             #expect(try await sluice("doctor", "--deep").code == 0)
         }
 
-        @Test("explain says which dependency its queue has lost, and how to go on without it")
+        @Test("explain names a dependency that its queue has lost, and how to continue without it")
         func lost() async throws {
             let first = try await sluice.enqueue("noop", "-q", "mail", "--in", "1h")
             let second = try await sluice.enqueue("noop", "-q", "images", "--after", "mail/\(first)")
             #expect(try await sluice.lines("explain", second).contains { $0.hasSuffix("mail/\(first), scheduled") })
-            // As after a failover to a replica that has not got it.
+            // As after a failover to a replica without this operation
             try TestRedis.shared.ask(RedisCommand("DEL", "{\(sluice.namespace)/mail}:\(first)"))[0]
                 .expectSuccess()
             let reason = try #require(try await sluice.json("explain", second)["reasons"]?.arrayValue?.first)
@@ -233,7 +233,7 @@ extension CommandLineTests {
             #expect(try await sluice.state(second) == "ready")
         }
 
-        @Test("A burst does not end while an end is on its way to another queue")
+        @Test("A burst does not end while an end is being relayed to another queue")
         func burst() async throws {
             var ids = [try await sluice.enqueue("noop", "-q", "mail")]
             for step in 1...20 {
@@ -246,7 +246,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "Lines of a batch wait for each other in any order, also over several queues; they are printed in their order"
+            "Lines of a batch may depend on each other over several queues, and are printed in their order"
         )
         func batchOverQueues() async throws {
             let lines = [
@@ -279,7 +279,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "depend adds and removes what an operation waits for; what would wait for itself is refused and changes nothing"
+            "depend adds and removes dependencies; a cycle is refused and changes nothing"
         )
         func changed() async throws {
             let first = try await sluice.enqueue("noop", "-q", "mail")
@@ -288,11 +288,12 @@ extension CommandLineTests {
             #expect(try await sluice.lines("depend", third, "--after", "\(second):hold") == ["\(third) is blocked"])
             #expect(try await sluice.json("show", third)["dependencies"]?.arrayValue?.count == 1)
             let cycle = try await sluice("depend", first, "--after", third)
-            #expect(cycle.code == 64 && cycle.errors.contains("waits for operation \(first) already"), "\(cycle)")
+            let closes = "already depends on operation \(first), directly or not"
+            #expect(cycle.code == 64 && cycle.errors.contains(closes), "\(cycle)")
             #expect(try await sluice.state(first) == "ready")
             #expect(try await sluice.json("show", first)["dependencyCount"] == 0)
             let kept = try await sluice("depend", second, "--after", first, "--after", third)
-            #expect(kept.code == 64 && kept.errors.contains("mail/\(third) waits for operation"), "\(kept)")
+            #expect(kept.code == 64 && kept.errors.contains("mail/\(third) already depends on operation"), "\(kept)")
             #expect(try await sluice.json("show", second)["dependencyCount"] == 1, "it waits for the first as before")
             #expect(try await sluice.lines("depend", third, "--after", "\(second):run") == ["\(third) is blocked"])
             let policy = try await sluice.json("show", third)["dependencies"]?.arrayValue?.first?["onFailure"]
@@ -312,7 +313,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "An operation may wait for more than a call can say; if one of these is unknown, it is cancelled, and the error names that one"
+            "An operation may have more dependencies than one call holds; an unknown one cancels it and is named"
         )
         func many() async throws {
             let names = (0..<1200).map { "m\($0)" }
@@ -332,11 +333,11 @@ extension CommandLineTests {
                 "name": "noop", "id": "wrong", "after": .array((names + ["zzz"]).map { .string($0) }),
             ]
             let refused = try await sluice("enqueue", "--batch", try file([wrong.serialized()]))
-            #expect(refused.code == 3 && refused.errors.contains("the operation to wait for"), "\(refused)")
+            #expect(refused.code == 3 && refused.errors.contains("does not exist: it was never enqueued"), "\(refused)")
             #expect(try await sluice.count(.blocked) == 0)
         }
 
-        @Test("A batch whose lines wait for each other is refused as a whole")
+        @Test("A batch with a dependency cycle is refused as a whole")
         func cycle() async throws {
             let lines = [#"{"name":"noop","id":"a","after":"b"}"#, #"{"name":"noop","id":"b","after":"a"}"#]
             let file = try file(lines)
@@ -348,17 +349,18 @@ extension CommandLineTests {
         @Test("An unknown dependency is an error that names it, and nothing is enqueued")
         func unknown() async throws {
             let outcome = try await sluice("enqueue", "noop", "--after", "no-such")
-            #expect(outcome.code == 3 && outcome.errors.contains("the operation to wait for"), "\(outcome)")
+            #expect(outcome.code == 3 && outcome.errors.contains("does not exist: it was never enqueued"), "\(outcome)")
             #expect(try await sluice.count(.blocked) == 0)
             let elsewhere = try await sluice("enqueue", "noop", "--after", "other/no-such")
-            #expect(elsewhere.code == 3 && elsewhere.errors.contains("the operation to wait for"), "\(elsewhere)")
+            #expect(elsewhere.code == 3, "\(elsewhere)")
+            #expect(elsewhere.errors.contains("does not exist: it was never enqueued"), "\(elsewhere)")
             for queue in ["mail", "images"] { _ = try await sluice.enqueue("noop", "-q", queue, "--id", "same") }
             let unclear = try await sluice("enqueue", "noop", "--after", "same")
             #expect(unclear.code == 64 && unclear.errors.contains("is in 2 queues: images/"), "\(unclear)")
         }
 
         @Test(
-            "What is wrong is said, and nothing is enqueued",
+            "A wrong --after is refused, and nothing is enqueued",
             arguments: [
                 (["--after", ""], "an operation id is empty"), (["--after", "a,,b"], "an operation id is empty"),
                 (["--after", "…7QK2MX"], "does not name the operation to wait for"),

@@ -14,7 +14,7 @@ extension CommandLineTests {
             return try #require(outcome.output.split(separator: "\n").first.map(String.init))
         }
 
-        @Test("open prints the id, and with the same --id the same group; show, ls and JSON say how far it is")
+        @Test("open prints the id, and finds the group again by --id; show, ls and JSON show its progress")
         func opened() async throws {
             let group = try await open("--id", "day-1", "-q", "reports", "-t", "vip", "--lease", "10m")
             let again = try await sluice.json("group", "open", "nightly", "--id", "day-1", "-q", "reports")
@@ -43,7 +43,7 @@ extension CommandLineTests {
             #expect(try await sluice.json("group", "ls")["groups"]?.arrayValue?.first?["isOpen"] == false)
         }
 
-        @Test("Callbacks run once at their time; a group with a dead member is dead, and finishes when that is retried")
+        @Test("Callbacks run once at their time; a dead group finishes when its dead member is retried")
         func ends() async throws {
             let folder = try TemporaryDirectory()
             let group = try await open()
@@ -106,7 +106,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("cancel ends all members, also in groups in it; it asks first, and --wait waits for what runs")
+        @Test("cancel ends all members, also of inner groups; it asks first, and --wait waits for running ones")
         func cancel() async throws {
             let group = try await open()
             let inner = try await open("--group", group, "-q", "mail")
@@ -128,7 +128,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("Lines of a batch enter groups; those of a group that takes no more are refused beside the others")
+        @Test("Lines of a batch enter groups; lines for a group without new members are refused beside the others")
         func batch() async throws {
             let group = try await open()
             let folder = try TemporaryDirectory()
@@ -164,7 +164,7 @@ extension CommandLineTests {
             #expect(refused.errors.contains("1 operation is enqueued"), "\(refused.errors)")
         }
 
-        @Test("What is no group is refused, and what a group cannot do, with what does it")
+        @Test("An id that is no group is refused, and so is a verb for single operations, with the one to use")
         func refusals() async throws {
             let group = try await open()
             let plain = try await sluice.enqueue("noop", "--group", group)
@@ -173,10 +173,13 @@ extension CommandLineTests {
                 ["enqueue", "noop", "--group", plain], ["enqueue", "noop", "--on-end", plain],
             ] {
                 let outcome = await (try sluice.start(arguments)).outcome()
-                #expect(outcome.code == 3 && outcome.errors.contains("is no group"), "\(arguments): \(outcome.errors)")
+                #expect(
+                    outcome.code == 3 && outcome.errors.contains("is not a group"),
+                    "\(arguments): \(outcome.errors)"
+                )
             }
             let taken = try await sluice("group", "open", "nightly", "--id", plain)
-            #expect(taken.code == 5 && taken.errors.contains("exists already and is no group"), "\(taken.errors)")
+            #expect(taken.code == 5 && taken.errors.contains("exists and is not a group"), "\(taken.errors)")
             let ended = try await open("--id", "day-0")
             _ = try await sluice("group", "close", ended)
             let again = try await sluice("group", "open", "nightly", "--id", "day-0")
@@ -194,7 +197,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "retry of a dead group runs the failed members again, also in groups in it and in other queues, and no others"
+            "retry of a dead group reruns only its failed members, also in inner groups and other queues"
         )
         func retry() async throws {
             let folder = try TemporaryDirectory()
@@ -234,7 +237,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("No member may wait for its group: not directly, not behind others of its batch or of another queue")
+        @Test("No member may depend on its group, neither directly nor through its batch or another queue")
         func cycles() async throws {
             let group = try await open()
             let waiting = try await sluice.enqueue("noop", "--after", group)
@@ -246,7 +249,7 @@ extension CommandLineTests {
             ]
             let batch = try folder.file("batch.jsonl", lines.joined(separator: "\n"))
             for (arguments, text) in [
-                (["enqueue", "noop", "--after", group, "--group", group], "to be a member of it"),
+                (["enqueue", "noop", "--after", group, "--group", group], "cannot be a member of group"),
                 (["enqueue", "noop", "--after", "mail/\(behind)", "--group", group], "which waits for that group"),
                 (["enqueue", "--batch", batch], "which waits for that group"),
                 (["group", "add", group, waiting], "\(waiting) waits for group"),

@@ -39,7 +39,7 @@ extension CommandLineTests {
             return "\(one.id)"
         }
 
-        @Test("explain says that a group is open, which members have not ended, and nothing of workers and pauses")
+        @Test("explain of an open group says so and names unfinished members, but no workers and pauses")
         func open() async throws {
             let group = try await client.openGroup("nightly", ifAbandoned: .cancel, lease: .seconds(600))
             try await sluice.lines("queue", "pause", "default")
@@ -47,7 +47,7 @@ extension CommandLineTests {
             let start = "\(group.id) group nightly in queue default is blocked: "
             #expect(lines[0] == start + "it is open: its opener has not closed it")
             #expect(
-                lines.contains { $0.hasSuffix("it is cancelled after 10m without a sign of its opener") },
+                lines.contains { $0.hasSuffix("it is cancelled if nothing is added for 10m") },
                 "\(lines)"
             )
             #expect(lines.last == "  try:  sluice group close \(group.id)")
@@ -69,7 +69,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "explain says of a cancelled group who has cancelled it and how many members run, and nothing odd of an ended one"
+            "explain of a cancelled group names who cancelled it and how many members run; an ended one has no fix"
         )
         func ends() async throws {
             let group = try await client.openGroup("nightly")
@@ -101,7 +101,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("explain says when a callback starts, and how a dead group goes on")
+        @Test("explain says when a callback starts, and how a dead group can continue")
         func callbacks() async throws {
             let group = try await client.openGroup("nightly", onSuccess: Body(), onEnd: Body(), onFirstDeath: Body())
             let callbacks = try await sluice.broker.edges(.dependents, of: group.id, queue: "default")
@@ -135,13 +135,13 @@ extension CommandLineTests {
             #expect(try await sluice.lines("retry", "-w", "group:\(group.id) state:dead", "-y", "-o", "id") == [member])
         }
 
-        @Test("show, list, graph, wait and JSON call a group by its name, and count its members")
+        @Test("show, list, graph, wait and JSON name a group and count its members")
         func shown() async throws {
             let group = try await client.openGroup("nightly", .queue("ends"))
             let own = try await members(1, of: group, queue: "ends")[0]
             let member = try await members(1, of: group)[0]
             let both = [
-                "  group      open; it is closed after 1h without a sign of its opener",
+                "  group      open; it is closed if nothing is added for 1h",
                 "  members    0 of 2 members have ended",
             ]
             let lines = try await sluice.lines("show", "\(group.id)")
@@ -175,7 +175,7 @@ extension CommandLineTests {
             #expect(waited.code == 4 && waited.errors.contains(still), "\(waited.errors)")
         }
 
-        @Test("group: finds the members of a group in all queues; list, wait, cancel, retry, errors and rm take it")
+        @Test("group: finds members in all queues; list, wait, cancel, retry, errors and rm accept it")
         func membersOfGroups() async throws {
             let group = try await client.openGroup("nightly", .queue("ends"))
             let here = try await members(2, of: group)
@@ -218,14 +218,14 @@ extension CommandLineTests {
             #expect(try await sluice.lines("rm", "-w", "group:\(group.id) state:dead", "-y", "-o", "id") == [died])
         }
 
-        @Test("A group of a query that is not there, or is none, is an error")
+        @Test("A query for a group that does not exist, or is no group, is an error")
         func unknown() async throws {
             let plain = try await sluice.enqueue("noop")
             let none = try await sluice("list", "group:\(OperationID())")
             #expect(none.code == 3 && none.errors.contains("no operation"), "\(none)")
             let other = try await sluice("cancel", "-w", "group:\(plain)", "-y")
             #expect(
-                other.code == 3 && other.errors.contains("operation \(plain) in queue default is no group"),
+                other.code == 3 && other.errors.contains("operation \(plain) in queue default is not a group"),
                 "\(other)"
             )
             #expect(try await sluice("list", "group:nightly*").code == 64)
@@ -237,7 +237,7 @@ extension CommandLineTests {
 }
 
 extension RedisBroker {
-    /// Cancels a group, and not its members.
+    /// Cancels a group without its members.
     fileprivate func cancelSilently(_ id: OperationID) async throws {
         let request = CancelRequest(reason: "wrong", by: "ann")
         #expect(try await cancel([id], request: request, queue: "default") == [.group])

@@ -8,7 +8,7 @@ extension CommandLineTests {
     struct LimitTests {
         private let sluice = CommandLine()
 
-        @Test("sets, shows and removes a limit; queue show, JSON and events have it")
+        @Test("queue limit sets, shows and removes a limit; queue show, JSON and events have it")
         func sets() async throws {
             _ = try await sluice.enqueue("noop")
             #expect(try await sluice.lines("queue", "limit", "default") == ["default: no limits"])
@@ -23,7 +23,7 @@ extension CommandLineTests {
             #expect(try await sluice.lines("queue", "limit", "default", "concurrency=none") == ["default: no limits"])
         }
 
-        @Test("a rate is set with its burst, and shown")
+        @Test("A rate is set with its burst, and shown")
         func rate() async throws {
             _ = try await sluice.enqueue("noop")
             let lines = try await sluice.lines("queue", "limit", "default", "rate=20/1m", "burst=5", "concurrency=3")
@@ -34,7 +34,7 @@ extension CommandLineTests {
             #expect(left.first?.contains("default: concurrency 3, 0 executing") == true, "\(left)")
         }
 
-        @Test("of a queue that was never used is set, and says so; to show it is an error")
+        @Test("A limit of an unused queue is set with a warning; showing it is an error")
         func unknown() async throws {
             _ = try await sluice.enqueue("noop", "-q", "mail")
             let outcome = try await sluice("queue", "limit", "mial", "concurrency=2")
@@ -43,11 +43,12 @@ extension CommandLineTests {
         }
 
         @Test(
-            "says what is wrong with words and numbers that cannot be one",
+            "An invalid limit is refused with the reason",
             arguments: [
                 ("concurrency=0", "cannot be 0"), ("concurrency=-1", "cannot be -1"),
                 ("concurrency=1000001", "cannot be 1000001"), ("concurrency=many", "cannot be \"many\""),
-                ("concurrency=", "cannot be \"\""), ("speed=8", "unknown limit \"speed\""), ("8", "\"8\" is no limit"),
+                ("concurrency=", "cannot be \"\""), ("speed=8", "unknown limit \"speed\""),
+                ("8", "\"8\" is not a limit"),
                 ("rate=0/s", "cannot be 0"), ("rate=5", "cannot be \"5\""), ("rate=5/x", "cannot be \"5/x\""),
                 ("rate=5/2d", "from 1ms to 1d"), ("burst=3", "needs a rate"),
             ]
@@ -57,7 +58,7 @@ extension CommandLineTests {
             #expect(outcome.code == 64 && outcome.errors.contains(text), "\(outcome.code) \(outcome.errors)")
         }
 
-        @Test("that is reached is explained, with the ids that hold the places and the command that raises it")
+        @Test("A reached limit is explained with the ids that use it and the command that raises it")
         func explained() async throws {
             try await sluice.lines("queue", "limit", "default", "concurrency=1", "--quiet")
             let worker = try await sluice.worker()

@@ -18,7 +18,7 @@ extension CommandLineTests {
             return try await run(["enqueue", "--batch", file])
         }
 
-        @Test("An error names the text of an --id as it was typed, in each command that takes one")
+        @Test("An error names an --id as it was typed, in each command that accepts one")
         func ownIDs() async throws {
             let id = try await sluice.enqueue("noop")
             let outcomes = [
@@ -40,7 +40,7 @@ extension CommandLineTests {
             #expect(closed.code != 0 && closed.errors.contains("import-2027"), "\(member) \(closed.errors)")
         }
 
-        @Test("A batch counts what was enqueued apart from what existed")
+        @Test("A batch counts enqueued operations separately from existing ones")
         func counted() async throws {
             _ = try await sluice.enqueue("noop", "--unique", "k")
             let outcome = try await batch(
@@ -51,7 +51,7 @@ extension CommandLineTests {
             #expect(outcome.errors.contains("0 operations are enqueued, 1 existed already"), "\(outcome.errors)")
         }
 
-        @Test("What says that nothing was enqueued does not say that it was")
+        @Test("A message that nothing was enqueued does not also say that it was")
         func once() async throws {
             let first = try await run(["enqueue", "noop", "--unique", "k"])
             #expect(first.errors.contains("enqueued, but no live worker"), "\(first.errors)")
@@ -67,7 +67,7 @@ extension CommandLineTests {
             #expect(batch.errors.contains("0 enqueued") && !batch.errors.contains("enqueued, but"), "\(batch.errors)")
         }
 
-        @Test("The ninth callback of a first death is refused with the limit")
+        @Test("The ninth callback of a first death is refused, and the error names the limit")
         func callbacks() async throws {
             let group = try #require(try await sluice.lines("group", "open", "import").first)
             for _ in 0..<8 { _ = try await sluice.enqueue("noop", "--on-first-death", group) }
@@ -77,7 +77,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "What is typed a little wrong says what to type",
+            "A small typing mistake is answered with the command to type",
             arguments: [
                 (["enqueue", "noop", "--prio", "high"], "sluice enqueue noop --priority high"),
                 (["list", "--lim=3"], "sluice list --limit=3"),
@@ -96,7 +96,7 @@ extension CommandLineTests {
             #expect(last.hasPrefix("  try:  ") && last.contains(fix), "\(outcome.errors)")
         }
 
-        @Test("A dry run checks arguments of built-in operations, and names against the workers")
+        @Test("A dry run checks arguments of built-in operations, and names against those of workers")
         func dryRun() async throws {
             func dry(_ words: String...) async throws -> Program.Outcome {
                 try await run(["enqueue", "--dry-run"] + words)
@@ -130,7 +130,7 @@ extension CommandLineTests {
             _ = await worker.outcome()
         }
 
-        @Test("A log that has lost its beginning says how many lines, unless only the last ones are asked for")
+        @Test("A log without its beginning says how many lines are missing, unless only the last ones are shown")
         func logs() async throws {
             let id = try await sluice.enqueue("exec", #"argv:=["seq","1200"]"#)
             let worker = await (try sluice.start(["worker", "--burst", "--allow", "exec"])).outcome()
@@ -138,17 +138,17 @@ extension CommandLineTests {
             for words in [["logs", id], ["logs", id, "-f"]] {
                 let log = try await run(words)
                 let shown = log.output.split(separator: "\n").compactMap { Int($0) }
-                let dropped = log.output.firstMatch(of: /(\d+) lines are left out here/).flatMap { Int($0.1) }
+                let dropped = log.output.firstMatch(of: /(\d+) lines were dropped here/).flatMap { Int($0.1) }
                 let gone = log.errors.firstMatch(of: /(\d+) earlier lines? (is|are) left out/).flatMap { Int($0.1) }
                 #expect(shown.last == 1200 && shown.count <= 1000)
-                // The line that counts what was dropped may itself be among those that are gone.
+                // The line that counts the dropped lines may itself be gone.
                 #expect(shown.count + (dropped ?? 0) + (gone ?? 0) <= 1200, "\(words): \(log.errors)")
                 #expect((dropped ?? 0) + (gone ?? 0) > 0, "\(words): \(log.errors)")
             }
             #expect(try await run(["logs", id, "-n", "5"]).errors.isEmpty)
         }
 
-        @Test("A list in a pipe has one column below the other, whatever states its rows have")
+        @Test("A list in a pipe has aligned columns, whatever states its rows have")
         func aligned() async throws {
             let held = try await sluice.enqueue("a-name-that-is-longer-than-the-others")
             try await sluice.lines("hold", held)

@@ -6,7 +6,7 @@ import Testing
 extension CommandLineTests {
     @Suite("several processes")
     struct ProcessesTests {
-        /// Its lease is so long that nothing which is seen here can come of a lapse.
+        /// A lease so long that none lapses during a test
         private static let lease = "10m"
         private let sluice = CommandLine()
 
@@ -26,13 +26,13 @@ extension CommandLineTests {
             }
         }
 
-        /// The process that runs an operation.
+        /// Returns the process that runs an operation.
         private func process(of id: String) async throws -> Int32 {
             let worker = try await sluice.detail(id)?.worker
             return try #require(try await infos().first { $0.worker == worker }?.pid)
         }
 
-        @Test("kill -9 of one: what it ran runs at once in another, delivery 2, attempt 1, and it is replaced")
+        @Test("kill -9 of one process: another runs its operation at once, delivery 2, attempt 1, and replaces it")
         func killed() async throws {
             let supervisor = try await start()
             let id = try await sluice.enqueue("sleep", "seconds:=600")
@@ -55,11 +55,11 @@ extension CommandLineTests {
             let end = await supervisor.outcome()
             #expect(end.code == 0, "\(end.errors)")
             #expect(end.errors.contains("end=\"signal 9\""), "\(end.errors)")
-            #expect(end.errors.contains("handed back the operations of a dead worker"), "\(end.errors)")
+            #expect(end.errors.contains("recovered the operations of a dead worker"), "\(end.errors)")
             #expect(try await infos().isEmpty)
         }
 
-        @Test("Programs of a killed process are gone before what ran them runs again")
+        @Test("Programs of a killed process have ended before their operations run again")
         func programs() async throws {
             let folder = try TemporaryDirectory()
             let file = folder.path("pid")
@@ -72,7 +72,8 @@ extension CommandLineTests {
             try await eventually("the program runs") {
                 FileManager.default.fileExists(atPath: file)
             }
-            // A guard that is frozen: a supervisor that does not wait for it would start the second run beside the first program.
+            // The guard is frozen: a supervisor that did not wait for it would start the second run beside the first
+            // program.
             let worker = try await process(of: id)
             let first = try await infos().map(\.pid)
             let guardian = try #require(try children(of: worker).first)
@@ -99,7 +100,7 @@ extension CommandLineTests {
             }
         }
 
-        @Test("The first SIGTERM lets all of them drain, the second gives everything back at once")
+        @Test("The first SIGTERM lets all processes drain; the second gives everything back at once")
         func signals() async throws {
             let supervisor = try await start("--drain-timeout", "5m")
             let ids = try await [sluice.enqueue("sleep", "seconds:=600"), sluice.enqueue("sleep", "seconds:=600")]
@@ -113,12 +114,12 @@ extension CommandLineTests {
                 try await sluice.reaches("ready", id)
                 let record = try await sluice.json("show", id)
                 #expect(record["attempt"]?.intValue == 0, "\(record)")
-                // If the answer comes too late to a process that ends, its supervisor hands the operation back.
+                // If the answer reaches an ending process too late, its supervisor recovers the operation.
                 #expect((1...2).contains(record["delivery"]?.intValue ?? 0), "\(record)")
             }
         }
 
-        @Test("kill -9 of the supervisor: its processes let what runs end, and end")
+        @Test("kill -9 of the supervisor: its processes let running operations end, then end")
         func supervisorKilled() async throws {
             let supervisor = try await start()
             let id = try await sluice.enqueue("sleep", "seconds:=2")
@@ -132,7 +133,7 @@ extension CommandLineTests {
             }
         }
 
-        @Test("A burst ends when all of them have; --max-operations is for each, and is no end")
+        @Test("A burst ends when all processes have ended; --max-operations counts for each process")
         func burst() async throws {
             for _ in 1...6 { _ = try await sluice.enqueue("noop") }
             let outcome = try await sluice("worker", "--processes", "2", "--burst", "-c", "1")
@@ -146,7 +147,7 @@ extension CommandLineTests {
             #expect(await supervisor.outcome().code == 0)
         }
 
-        @Test("--health is served once, for all processes")
+        @Test("--health is served once for all processes")
         func health() async throws {
             let supervisor = try await start("--health", "0")
             let port = try #require(

@@ -29,7 +29,7 @@ extension CommandLineTests {
         private static let isSlow = "cancels of running operations are noticed only by heartbeats"
 
         @Test(
-            "a worker says once what is slower and which rule is missing; its cancels come with heartbeats",
+            "A worker logs once what is slower and which rule is missing; its cancels come with heartbeats",
             arguments: [("deaf", "+subscribe"), ("apart", "'&{NAMESPACE/*'")]
         )
         func worker(user: String, rule: String) async throws {
@@ -41,7 +41,7 @@ extension CommandLineTests {
             try await sluice.reaches("executing", id)
             try await sluice.lines("cancel", id)
             try await sluice.reaches("cancelled", id)
-            // Another connection, refused in the same way, is no news; a wait on it is answered.
+            // A new connection that is refused in the same way is not logged again; a wait on it gets an answer.
             let before = worker.errors
             try server.ask(RedisCommand("CLIENT", "KILL", "USER", user))
             try await eventually("it is back") {
@@ -60,14 +60,14 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("a worker that may not wait for wake-up tokens, end a wait or read INFO says so once, works and stops")
+        @Test("A worker that may not use wake-up tokens, end a wait or read INFO says so once, works and stops")
         func otherCommands() async throws {
             let worker = try await sluice.worker("--lease", "3s", environment: url("still"))
             let isLate = "new operations are noticed only by heartbeats"
             try await eventually("it warns") { worker.errors.contains(isLate) }
             for _ in 0..<2 { try await sluice.reaches("finished", try await sluice.enqueue("noop")) }
             #expect(Self.count(isLate, in: worker.errors) == 1, "\(worker.errors)")
-            #expect(Self.count("it refuses INFO", in: worker.errors) == 1, "\(worker.errors)")
+            #expect(Self.count("because Redis refuses INFO", in: worker.errors) == 1, "\(worker.errors)")
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)
 
@@ -81,7 +81,7 @@ extension CommandLineTests {
             #expect(await all.outcome().code == 0)
         }
 
-        @Test("a wait for a wake-up token ends at once, also where CLIENT UNBLOCK is refused")
+        @Test("A wait for a wake-up token ends at once, even if CLIENT UNBLOCK is refused")
         func unblocking() async throws {
             try server.ask(RedisCommand("ACL", "SETUSER", "still", "+blpop", "+info", "+smembers"))
             let worker = try await sluice.worker(environment: url("still"))
@@ -91,11 +91,11 @@ extension CommandLineTests {
             let start = ContinuousClock.now
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)
-            // Without it the wait itself ends after 30 s.
+            // Otherwise the wait would end only after 30 s.
             expectPrompt("the end of the worker", since: start, promised: .seconds(5))
         }
 
-        @Test("events ends with the rule that is missing; a wait says that it is slow, and ends")
+        @Test("events ends with the missing rule; a wait says that it is slow, and ends")
         func reading() async throws {
             _ = try await sluice.enqueue("noop")
             for arguments in [["events"], ["events", "-q", "default"]] {
@@ -120,7 +120,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("what a user does who may not publish is done all the same: a message is only a hint")
+        @Test("Commands of a user who may not publish still work: a message is only a hint")
         func publishing() async throws {
             let id = try await sluice("enqueue", "noop", "-o", "id", "--quiet", environment: url("apart"))
             #expect(id.code == 0, "\(id.errors)")

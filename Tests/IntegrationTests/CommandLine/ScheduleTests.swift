@@ -9,7 +9,7 @@ extension CommandLineTests {
     struct ScheduleTests {
         private let sluice = CommandLine()
 
-        @Test("add, ls, show, pause, resume, run and rm; JSON, events and statistics have it")
+        @Test("A schedule can be added, listed, paused, resumed, run and removed; JSON and events show it")
         func changes() async throws {
             let added = try await sluice.lines(
                 "schedule",
@@ -65,7 +65,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "with --overlap its operations have a key of its own; show, list and JSON name the schedule, a rerun has none"
+            "With --overlap, operations share a unique key; show, list and JSON name the schedule, but not for a rerun"
         )
         func overlap() async throws {
             try await sluice.lines("schedule", "add", "sync", "noop", "--every", "1h", "--overlap", "skip")
@@ -91,7 +91,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("without an id that exists says what is near; an id in two queues names both")
+        @Test("An unknown schedule id suggests a similar one; an id in two queues names both")
         func unknown() async throws {
             for queue in ["one", "two"] {
                 _ = try await sluice("schedule", "add", "nightly", "noop", "--every", "1h", "-q", queue)
@@ -105,7 +105,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "refuses what cannot be, and says what was expected",
+            "An invalid schedule is refused with what was expected",
             arguments: [
                 (["--cron", "0 0 30 2 *"], "never matches: FEB has no day 30"),
                 (["--every", "999ms"], "expected 1 second to 10 years"),
@@ -116,7 +116,7 @@ extension CommandLineTests {
                 (["--every", "1h", "--tz", "UTC"], "--tz belongs to --cron"),
                 (["--cron", "@daily", "--tz", "Europe/Berln"], "--tz Europe/Berlin"),
                 (["--every", "1h", "--misfire", "all"], "misfire"),
-                (["--every", "1h", "--end", "2020-01-01T00:00:00Z"], "no instant between now and its end"),
+                (["--every", "1h", "--end", "2020-01-01T00:00:00Z"], "no instant between now and the schedule's end"),
                 (["--every", "1h", "--overlap", "debounce"], "overlap"),
                 (["--every", "1h", "--attempts", "0"], "attempts is 0"),
             ]
@@ -127,7 +127,7 @@ extension CommandLineTests {
             #expect(outcome.code == 64 && outcome.errors.contains(text), "\(outcome.code) \(outcome.errors)")
         }
 
-        @Test("preview shows the next runs, also what the clocks skip and show twice")
+        @Test("preview shows the next runs, also at times that the clock skips or shows twice")
         func preview() async throws {
             let skipped = try await sluice.lines(
                 "schedule",
@@ -161,7 +161,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "is fired by a worker whose slots are all busy, also one that was added while it runs; its program is run"
+            "A worker with all slots busy fires a schedule, even one that is added later, and runs its program"
         )
         func fires() async throws {
             let worker = try await sluice.worker("-c", "1", "--allow", "exec")

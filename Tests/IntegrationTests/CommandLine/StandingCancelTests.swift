@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Standing cancels", .fewAtOnce, .timeLimit(.minutes(60)))
 struct StandingCancelTests {
-    @Test("End what waits and what is enqueued later, by tag, name and arguments; nothing of it begins")
+    @Test("Standing cancels end waiting and later operations by tag, name and arguments before they begin")
     func later() async throws {
         let installation = try Installation()
         let waiting = try await installation.enqueue(
@@ -37,7 +37,7 @@ struct StandingCancelTests {
         withExtendedLifetime(worker) {}
     }
 
-    @Test("explain names the standing cancel that will end what waits; unusable queries are refused")
+    @Test("explain names the standing cancel that will end an operation; unusable queries are refused")
     func explained() async throws {
         let installation = try Installation()
         let id = try await installation.enqueue("noop")
@@ -45,7 +45,7 @@ struct StandingCancelTests {
         try await installation.succeed("cancel", "-w", "name:sleep", "--until", "10m", "-y")
         let waiting = try await installation.enqueue("sleep", "seconds:=1")
         let text = try await installation.succeed("explain", waiting)
-        #expect(text.contains("a standing cancel will end it before it begins"), "\(text)")
+        #expect(text.contains("a standing cancel will cancel it before it starts"), "\(text)")
         #expect(text.contains("sluice cancels rm default/1"), "\(text)")
         for words in [
             ["-w", "state:ready", "--until", "10m"], ["--all", "--until", "10m"], ["-t", "x", "--until", "90d"],

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension CommandLineTests {
-    /// With the hidden operation `test.spin`, which computes without ever yielding its thread.
+    /// Tests with the hidden operation `test.spin`, which computes and never yields its thread.
     @Suite("stuck operations")
     struct StuckTests {
         private let sluice = CommandLine()
@@ -18,7 +18,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "--stuck free: dead, the slot is free, the worker says how many bodies still run, and what they write is refused"
+            "--stuck free: dead, the slot is free, the worker counts running stuck bodies, and refuses their writes"
         )
         func free() async throws {
             let worker = try await sluice.worker("-c", "1", "--cancel-grace", "100ms", verb: "test-worker")
@@ -39,7 +39,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        /// Every thread held by bodies that never yield, for ten minutes.
+        /// Starts a worker whose threads are all held for ten minutes by bodies that never yield.
         private func blockedWorker(_ options: String...) async throws -> Program {
             let threads = ProcessInfo.processInfo.activeProcessorCount
             let worker = try sluice.start(
@@ -47,24 +47,24 @@ extension CommandLineTests {
                     + options
             )
             for _ in 0..<threads { _ = try await sluice.enqueue("test.spin", "seconds:=600") }
-            // Claimed is not begun: what has not begun is given back at once when the worker drains.
+            // Wait until all bodies have begun: a draining worker gives unstarted operations back at once.
             try await eventually("all threads compute") {
                 worker.errors.components(separatedBy: " started ").count == threads + 1
             }
             return worker
         }
 
-        @Test("--stuck free when every thread is held: told to stop, the process ends once its drain should be over")
+        @Test("--stuck free, every thread held: after SIGTERM the process ends once its drain timeout is over")
         func blockedDrain() async throws {
             let worker = try await blockedWorker("--drain-timeout", "500ms")
             let begin = ContinuousClock.now
             worker.send(SIGTERM)
             let end = await worker.outcome()
-            #expect(end.code == 75 && end.errors.contains("exits, and what it holds"), "\(end.code) \(end.errors)")
+            #expect(end.code == 75 && end.errors.contains("the drain cannot end"), "\(end.code) \(end.errors)")
             expectPrompt("the end of a blocked worker", since: begin, promised: .milliseconds(2600))
         }
 
-        @Test("--stuck free when every thread is held: told twice, the process ends within two seconds")
+        @Test("--stuck free, every thread held: after a second SIGTERM the process ends within two seconds")
         func blockedTwice() async throws {
             let worker = try await blockedWorker("--drain-timeout", "10m")
             worker.send(SIGTERM)
@@ -93,7 +93,7 @@ extension CommandLineTests {
             #expect(end.code == 75 && end.errors.contains("replacing this process"), "\(end.code) \(end.errors)")
         }
 
-        @Test("--stuck replace when every thread is held: the process exits at once, its successor gets what it held")
+        @Test("--stuck replace, every thread held: the process exits at once, and its successor takes over")
         func blocked() async throws {
             let threads = ProcessInfo.processInfo.activeProcessorCount
             let supervisor = try sluice.start([
@@ -109,7 +109,7 @@ extension CommandLineTests {
             supervisor.send(SIGTERM)
             let end = await supervisor.outcome()
             #expect(end.errors.contains("end=\"exit 75\""), "\(end.errors)")
-            #expect(end.errors.contains("handed back the operations of a dead worker"), "\(end.errors)")
+            #expect(end.errors.contains("recovered the operations of a dead worker"), "\(end.errors)")
         }
     }
 }

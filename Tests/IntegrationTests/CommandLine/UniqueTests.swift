@@ -8,7 +8,7 @@ extension CommandLineTests {
     struct UniqueTests {
         private let sluice = CommandLine()
 
-        @Test("answers with the operation that is there; show, list, explain and JSON say who has the key")
+        @Test("--unique answers with the existing operation; show, list, explain and JSON name the key holder")
         func taken() async throws {
             let first = try await sluice.enqueue("noop", "--unique", "sync 7")
             let again = try await sluice("enqueue", "noop", "--unique", "sync 7")
@@ -31,14 +31,14 @@ extension CommandLineTests {
             #expect(try await sluice.state(waiting) == "ready")
         }
 
-        @Test("auto is the name and the arguments, in whatever order")
+        @Test("auto makes the key from name and arguments, in any order")
         func automatic() async throws {
             let first = try await sluice.enqueue("noop", "a=1", "b=2", "--unique", "auto")
             #expect(try await sluice.enqueue("noop", "b=2", "a=1", "--unique", "auto") == first)
             #expect(try await sluice.enqueue("noop", "a=2", "b=2", "--unique", "auto") != first)
         }
 
-        @Test("A retry of what ended is refused while another one has its key, and names that")
+        @Test("A retry of an ended operation is refused while another one holds its key, and the error names it")
         func retry() async throws {
             let first = try await sluice.enqueue("noop", "--unique", "key")
             try await sluice.lines("cancel", first, "--quiet")
@@ -48,17 +48,17 @@ extension CommandLineTests {
         }
 
         @Test(
-            "What is wrong is said, and nothing is enqueued",
+            "A wrong --unique is refused, and nothing is enqueued",
             arguments: [
                 (["--unique", ""], "the unique key is empty"),
                 (["--unique", String(repeating: "x", count: 129)], "129 bytes"),
                 (["--unique", "a\u{1b}[31m"], "control character"),
                 (["--unique", "k", "--if-exists", "wait"], "unknown policy \"wait\""),
                 (["--unique", "k", "--if-exists", "debounce"], "unknown policy \"debounce\""),
-                (["--unique", "k", "--if-exists", "debounce=5s", "--in", "3s"], "debounce says when"),
+                (["--unique", "k", "--if-exists", "debounce=5s", "--in", "3s"], "debounce sets the start itself"),
                 (["--unique", "k", "--no-track"], "always tracked"),
                 (["--unique", "k", "--fresh-for", "0s"], "the freshness"),
-                (["--if-exists", "join"], "are about a unique key"),
+                (["--if-exists", "join"], "need a unique key"),
             ]
         )
         func wrong(_ words: [String], _ text: String) async throws {

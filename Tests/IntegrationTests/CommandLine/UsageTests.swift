@@ -7,7 +7,7 @@ extension CommandLineTests {
     struct UsageTests {
         private let sluice = CommandLine()
 
-        @Test("What cannot start is said, an id that is there with its state, and a URL may end with a line end")
+        @Test("An operation that cannot start and an existing id are reported; a URL may end with a line break")
         func notes() async throws {
             let hopeless = try await sluice("enqueue", "noop", "--in", "5s", "--expires", "1s")
             #expect(hopeless.code == 0 && hopeless.errors.contains("it never starts"), "\(hopeless.errors)")
@@ -73,7 +73,10 @@ extension CommandLineTests {
                 ),
                 (["enqueue", "noop", "--on-end", "g", "--key", "h"], 64, "--on-end and --key exclude each other"),
                 (["enqueue", "noop", "--on-end", "g", "--in", "1m"], 64, "--on-end and --in exclude each other"),
-                (["enqueue", "--batch", "b", "--on-first-death", "g"], 64, "--on-first-death is about one operation"),
+                (
+                    ["enqueue", "--batch", "b", "--on-first-death", "g"], 64,
+                    "--on-first-death does not apply to --batch"
+                ),
                 (["enqueue", "noop", "--on-success", "g"], 3, "no operation g"),
                 (["group", "opne", "nightly"], 64, "did you mean \"open\"?"),
                 (["group", "open", "a b"], 64, "group \"a b\" is not allowed"),
@@ -123,7 +126,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "Without an end there is no JSON array: it is refused as JSON, with the format to use",
+            "An endless JSON array is refused as JSON, with the format to use",
             arguments: [["events"], ["logs", "-f", "01J0000000000000000000000A"]]
         )
         func endlessArray(arguments: [String]) async throws {
@@ -147,7 +150,7 @@ extension CommandLineTests {
             #expect(try await sluice.total("enqueued") == 0)
         }
 
-        @Test("stdout has data only: an enqueue prints the id, and its warnings go to stderr")
+        @Test("stdout has only data: an enqueue prints the id, and warnings go to stderr")
         func purity() async throws {
             let outcome = try await sluice("enqueue", "noop", "-q", "nobody")
             #expect(outcome.code == 0)
@@ -155,7 +158,7 @@ extension CommandLineTests {
             #expect(outcome.errors.contains("no live worker serves queue nobody"))
         }
 
-        @Test("An operation is found by its id, the end of it, and either behind its queue")
+        @Test("An operation is found by its id or the end of it, with or without its queue")
         func references() async throws {
             let id = try await sluice.enqueue("noop", "-q", "mail")
             for name in [id, String(id.suffix(8)), "…" + id.suffix(8), "mail/" + id, "mail/" + id.suffix(8)] {
@@ -164,7 +167,7 @@ extension CommandLineTests {
             #expect(try await sluice("show", "video/" + id.suffix(8)).code == 3)
         }
 
-        @Test("The same --id is the same operation, in whatever words it is given")
+        @Test("An --id that is used again names the same operation")
         func sameID() async throws {
             let first = try await sluice.json("enqueue", "noop", "--id", "order 4711")
             let second = try await sluice.json("enqueue", "noop", "--id", "order 4711")
@@ -173,7 +176,7 @@ extension CommandLineTests {
             #expect(first["id"] == second["id"])
         }
 
-        @Test("Without a terminal nothing is asked: refused, with the command that would do it")
+        @Test("Without a terminal a command does not ask: it is refused, with the command to use")
         func confirmation() async throws {
             _ = try await sluice.enqueue("noop")
             let refused = try await sluice("cancel", "--all", "--reason", "it's over")
@@ -184,7 +187,7 @@ extension CommandLineTests {
             #expect(try await sluice.count(.ready) == 0)
         }
 
-        @Test("A reader of stdout that goes away ends the command quietly")
+        @Test("A command ends quietly when the reader of its stdout goes away")
         func brokenPipe() async throws {
             for _ in 0..<3 { _ = try await sluice.enqueue("noop") }
             let program = Program.directory.appendingPathComponent("sluice").path
@@ -199,7 +202,7 @@ extension CommandLineTests {
             #expect(text == "{")
         }
 
-        @Test("Comma-separated values have a header and one row each, whatever the verb")
+        @Test("CSV output has a header and one row for each item, for every verb")
         func csv() async throws {
             let id = try await sluice.enqueue("sleep", "seconds=9", "-q", "csv", "--in", "1h")
             let other = try await sluice.enqueue("sleep", "seconds=9", "-q", "csv", "--in", "1h")
@@ -220,7 +223,7 @@ extension CommandLineTests {
             #expect(ended.dropFirst().allSatisfy { $0.contains(",cancelled,") })
         }
 
-        @Test("Hostile text in arguments, reasons and errors reaches no terminal raw")
+        @Test("No command prints hostile text of arguments, reasons and errors raw to a terminal")
         func hostileText() async throws {
             let evil = "\u{1B}]0;owned\u{07}\u{202E}\r\n\u{9B}31m"
             let id = try await sluice.enqueue("fail", "message=" + evil, "-t", evil, "--attempts", "1", "-q", "evil")
@@ -243,7 +246,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "Redis that is not there: 69 within the connect time-out, what was tried, where it comes from, what to do"
+            "An unreachable Redis: exit 69 within the connect timeout, with what was tried, its source and a fix"
         )
         func unreachable() async throws {
             let started = ContinuousClock.now

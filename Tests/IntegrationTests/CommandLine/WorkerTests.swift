@@ -9,9 +9,10 @@ extension CommandLineTests {
     struct WorkerTests {
         private let sluice = CommandLine()
 
-        @Test("one that waits gives back the memory of the code that started it, and works on")
+        @Test("An idle worker gives the memory of its startup code back, and works on")
         func idle() async throws {
-            // Its memory shrinks one beat behind the first idle one: after this one was looked at.
+            // Memory shrinks one heartbeat after the first idle one. With this lease, that is after the first
+            // measurement.
             let worker = try await sluice.worker("--lease", "60s")
             func resident(_ field: String) throws -> Int {
                 let status = try String(contentsOfFile: "/proc/\(worker.identifier)/status", encoding: .utf8)
@@ -25,7 +26,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("One that was killed is LOST until it is recovered, also beside a new one, and then in the history")
+        @Test("A killed worker is LOST until it is recovered, also beside a new one, and then in the history")
         func killed() async throws {
             func start(_ name: String) throws -> Program {
                 try sluice.start(["worker", "--lease", "3s", "--name", name])
@@ -73,13 +74,15 @@ extension CommandLineTests {
             let facts = try await sluice.lines("show", id)
             #expect(
                 facts.contains {
-                    $0.contains("recovered  ") && $0.contains(" from first on ") && $0.contains("its lease ran out")
+                    $0.contains("recovered  ") && $0.contains(" from first on ")
+                        && $0.contains("the lease of the worker ran out")
                 },
                 "\(facts)"
             )
             let events = try await sluice.lines("events", "--since", "1h", "--no-follow", "-o", "csv")
             let back = try #require(events.first { $0.contains(",\(id),ready,") }, "\(events)")
-            #expect(back.contains("recovery,first on ") && back.hasSuffix("was lost: its lease ran out"), "\(back)")
+            #expect(back.contains("recovery,first on "), "\(back)")
+            #expect(back.hasSuffix("was lost: the lease of the worker ran out"), "\(back)")
             #expect(try await sluice.lines("workers", "ls", "-o", "jsonl").count == 1)
             #expect(try await sluice.lines("workers", "ls", "--lost", "-o", "id") == [shown["id"]?.stringValue ?? ""])
             _ = try await sluice("cancel", id)
@@ -87,7 +90,7 @@ extension CommandLineTests {
             #expect(await second.outcome().code == 0)
         }
 
-        @Test("SIGTERM lets what runs end; attempt and delivery are those of one run")
+        @Test("SIGTERM lets running operations end; attempt and delivery are those of one run")
         func drain() async throws {
             let worker = try await sluice.worker("-c", "1")
             let running = try await sluice.enqueue("sleep", "seconds:=6")
@@ -106,7 +109,7 @@ extension CommandLineTests {
             #expect(other["delivery"]?.intValue == 1)
         }
 
-        @Test("A second SIGTERM ends the worker within 2 s; what ran is ready again, untried")
+        @Test("A second SIGTERM ends the worker within 2 s; its operation is ready again, untried")
         func secondSignal() async throws {
             let worker = try await sluice.worker()
             let id = try await sluice.enqueue("sleep", "seconds:=600")
@@ -123,7 +126,7 @@ extension CommandLineTests {
             #expect(record["delivery"]?.intValue == 1)
         }
 
-        @Test("What does not end within the drain time-out is given back untried")
+        @Test("An operation that misses the drain timeout is given back untried")
         func drainTimeout() async throws {
             let worker = try await sluice.worker("--drain-timeout", "200ms")
             let id = try await sluice.enqueue("sleep", "seconds:=600")
@@ -135,7 +138,7 @@ extension CommandLineTests {
             #expect(record["attempt"]?.intValue == 0)
         }
 
-        @Test("kill -9: another worker runs it within lease, beat and a second; delivery 2, attempt 1, nothing lost")
+        @Test("kill -9: another worker runs them within lease, heartbeat and one second; delivery 2, attempt 1")
         func crash() async throws {
             let first = try await sluice.worker("--lease", "3s")
             let ids = try await [sluice.enqueue("sleep", "seconds:=600"), sluice.enqueue("sleep", "seconds:=600")]
@@ -152,10 +155,11 @@ extension CommandLineTests {
                 }
                 let record = try await sluice.json("show", id)
                 #expect(record["attempt"]?.intValue == 1)
-                // More if a late beat of the first has cost it what it ran, and it has got it again.
+                // The delivery is higher if a late heartbeat cost the first worker its operations, and it claimed them
+                // again.
                 #expect(record["delivery"]?.intValue ?? 0 >= 2, "\(record)")
                 let restarted = try #require(record.milliseconds("startedAt"))
-                // A lease, and what finding it over may take.
+                // The lease plus the time that detecting its end may take
                 expectPrompt("the restart", took: .milliseconds(restarted - killed), promised: .milliseconds(5500))
             }
             try await sluice.lines("cancel", ids[0], ids[1], "--wait=180s")
@@ -164,14 +168,14 @@ extension CommandLineTests {
         }
 
         @Test(
-            "kill -STOP for two leases, then -CONT: what it ran was run elsewhere, its own end is refused and its log says so"
+            "kill -STOP for two leases, then -CONT: the operation ran elsewhere, and its late end is refused and logged"
         )
         func stopped() async throws {
             let first = try await sluice.worker("--lease", "2s")
             let id = try await sluice.enqueue("sleep", "seconds:=30")
             try await sluice.begins(id)
             first.send(SIGSTOP)
-            // Nothing of the second one lapses.
+            // The lease of the second worker does not lapse.
             let second = try await sluice.worker("--lease", "60s")
             try await eventually("it is recovered") {
                 try await sluice.detail(id)?.record.header.delivery ?? 0 >= 2
@@ -189,7 +193,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "A Redis that goes away and comes back: the worker waits and goes on by itself, and nothing is lost",
+            "A worker waits for a Redis that goes away and comes back, and nothing is lost",
             .enabled(if: TestRedis.isSingle, "a server crashes and comes back; ClusterTests kill a node")
         )
         func outage() async throws {
@@ -210,7 +214,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("--max-operations: after so many runs it ends with exit 0 and says why; the rest is ready")
+        @Test("--max-operations: after this many runs the worker exits 0 with the reason; the rest stays ready")
         func recycled() async throws {
             for _ in 1...5 { _ = try await sluice.enqueue("noop") }
             let outcome = try await sluice("worker", "-c", "1", "--max-operations", "3")
@@ -221,7 +225,7 @@ extension CommandLineTests {
             #expect(try await sluice.snapshots().allSatisfy(\.workers.isEmpty))
         }
 
-        @Test("--max-rss: a worker above it ends with exit 0 and says why")
+        @Test("--max-rss: a worker above it exits 0 with the reason")
         func tooLarge() async throws {
             let outcome = try await sluice("worker", "--max-rss", "16M")
             #expect(outcome.code == 0)
@@ -229,7 +233,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "A Redis that throws operations away is refused; --allow-eviction works there, loudly",
+            "A worker refuses a Redis that evicts keys; with --allow-eviction it works and logs an error",
             .enabled(if: TestRedis.isSingle, "it is about one server's settings; ClusterTests have those of a node")
         )
         func evictingServer() async throws {
@@ -241,11 +245,11 @@ extension CommandLineTests {
             #expect(refused.errors.contains("--allow-eviction"), "\(refused.errors)")
             let loud = try await sluice("worker", "--burst", "--allow-eviction")
             #expect(loud.code == 0)
-            #expect(loud.errors.contains("error   Redis throws operations away"), "\(loud.errors)")
+            #expect(loud.errors.contains("error   Redis evicts operations"), "\(loud.errors)")
         }
 
         @Test(
-            "A Redis that was away at the start and throws operations away is refused when it comes",
+            "A worker refuses an evicting Redis that was away at the start",
             .enabled(if: TestRedis.isSingle, "it is about one server's settings")
         )
         func evictingWhenItComes() async throws {
@@ -260,7 +264,7 @@ extension CommandLineTests {
         }
 
         @Test(
-            "A Redis that begins to throw operations away while a worker runs is warned about, once",
+            "A worker warns once when its Redis begins to evict keys",
             .enabled(if: TestRedis.isSingle, "it is about one server's settings")
         )
         func evictingLater() async throws {
@@ -273,12 +277,12 @@ extension CommandLineTests {
             try await eventually("the worker has seen that, too") {
                 worker.errors.contains("Redis does not evict keys")
             }
-            #expect(worker.errors.matches(of: /Redis throws operations away/).count == 1)
+            #expect(worker.errors.matches(of: /Redis evicts operations/).count == 1)
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("--burst ends when there is nothing to do; --burst=all waits for what is scheduled")
+        @Test("--burst ends when nothing is left to do; --burst=all waits for scheduled operations")
         func burst() async throws {
             let now = try await sluice.enqueue("noop")
             let never = try await sluice.enqueue("noop", "--in", "1h")
@@ -291,11 +295,11 @@ extension CommandLineTests {
             #expect(try await sluice.state(later) == "finished")
         }
 
-        @Test("--in starts at its time on an idle worker, and one scheduled earlier afterwards starts first")
+        @Test("--in starts on time on an idle worker, and an earlier time that is enqueued later starts first")
         func delayed() async throws {
-            // Its beats are too far apart to find what is due.
+            // The heartbeats are too far apart to find a due operation.
             let worker = try await sluice.worker("-c", "1", "--lease", "10m")
-            // So late that it is still waiting when the other one has ended, however long each command takes.
+            // So late that it still waits when the other operation has ended, however slow the commands are.
             let late = try await sluice.enqueue("noop", "--in", "30m")
             let early = try await sluice.enqueue("noop", "--in", "1s")
             try await sluice.reaches("finished", early)
@@ -309,7 +313,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("A paused queue hands out nothing; resumed it starts at once")
+        @Test("A paused queue starts nothing; a resumed one starts at once")
         func pause() async throws {
             _ = try await sluice.enqueue("noop")
             let worker = try await sluice.worker()
@@ -327,7 +331,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("A dead operation: --wait says 1 and the error; retry runs it again with its errors kept")
+        @Test("A dead operation: --wait exits 1 with the error; retry runs it again and keeps its errors")
         func deadAndRetried() async throws {
             let worker = try await sluice.worker()
             let outcome = try await sluice("enqueue", "fail", "message=boom", "--attempts", "1", "--wait")
@@ -344,7 +348,7 @@ extension CommandLineTests {
             #expect(await worker.outcome().code == 0)
         }
 
-        @Test("A JSON log is one object a line, the first of them says what the worker is")
+        @Test("A JSON log has one object per line, and the first one describes the worker")
         func jsonLog() async throws {
             _ = try await sluice.enqueue("fail", "message=x", "--attempts", "1")
             let end = await (try sluice.start(["worker", "--burst", "--log-format", "json", "--name", "w1"])).outcome()

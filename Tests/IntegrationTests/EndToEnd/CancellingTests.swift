@@ -6,13 +6,13 @@ import Testing
 @Suite("Cancelling", .fewAtOnce, .timeLimit(.minutes(60)))
 struct CancellingTests {
     @Test(
-        "A running operation stops well under a second after a cancel from another process; its record has the three times"
+        "A running operation stops soon after a cancel from another process, and its record has all timestamps"
     )
     func running() async throws {
         let installation = try Installation()
         let worker = try installation.worker()
         let id = try await installation.enqueue("sleep", "seconds:=600")
-        // Executing is what was claimed. Only a body that has begun acknowledges a cancel.
+        // An operation is executing once it is claimed, but only a body that has begun acknowledges a cancel.
         try await eventually("the body runs") { try await installation.show(id).progress != nil }
         let first = try await installation.sluice("cancel", id, "--wait=180s", "--reason", "wrong file")
         #expect(first.code == 0, "\(first.errors)")
@@ -35,7 +35,7 @@ struct CancellingTests {
     }
 
     @Test(
-        "Cancelling everything in one database leaves what runs in another one alone, under the same namespace",
+        "Cancelling everything in one database does not affect another database with the same namespace",
         .enabled(if: TestRedis.isSingle, "a cluster has database 0 only")
     )
     func databases() async throws {
@@ -48,7 +48,7 @@ struct CancellingTests {
         try await far.awaitState("executing", of: cancelled)
         try await far.succeed("cancel", "--queue", "default", "-y")
         try await far.awaitState("cancelled", of: cancelled)
-        // The same worker hears of this one after all that came before.
+        // The same worker gets this cancel after all earlier messages.
         let last = try await near.enqueue("sleep", "seconds:=600")
         try await near.awaitState("executing", of: last)
         try await near.succeed("cancel", last, "--wait=180s")
@@ -57,7 +57,7 @@ struct CancellingTests {
         withExtendedLifetime(workers) {}
     }
 
-    @Test("A forged message, of one operation or of the whole queue, ends nothing that runs")
+    @Test("A forged message about an operation or a queue ends no running operation")
     func forged() async throws {
         let installation = try Installation()
         let worker = try installation.worker()
@@ -79,7 +79,7 @@ struct CancellingTests {
         withExtendedLifetime(worker) {}
     }
 
-    @Test("A program is ended with everything that it started, also what left its process group")
+    @Test("A program ends with every process that it started, even one that left its process group")
     func tree() async throws {
         let installation = try Installation()
         let worker = try installation.worker()
@@ -92,7 +92,7 @@ struct CancellingTests {
         withExtendedLifetime(worker) {}
     }
 
-    @Test("--force ends what a frozen worker runs at once; once the worker goes on, nothing of it is left or stored")
+    @Test("--force ends an operation of a frozen worker at once; later nothing of it is left or stored")
     func forcedWhileFrozen() async throws {
         let installation = try Installation()
         let worker = try installation.worker(more: "--cancel-grace", "10m")
@@ -107,7 +107,7 @@ struct CancellingTests {
         #expect(ended.cancel?.forced?.reason == "frozen" && ended.cancel?.stoppedAt == nil)
         #expect(try family.members().allSatisfy { isAlive($0.pid) })
         let text = try await installation.succeed("show", id)
-        #expect(text.contains("has not said that the body has stopped"), "\(text)")
+        #expect(text.contains("has not reported that the body has stopped"), "\(text)")
         #expect(try await installation.sluice("cancel", id, "--force").code == 0)
         worker.send(SIGCONT)
         // SIGKILL comes without the grace of ten minutes.
@@ -121,7 +121,7 @@ struct CancellingTests {
         #expect(await worker.outcome().code == 0)
     }
 
-    @Test("--force --wait kills a program that ignores SIGTERM, and waits until the worker says that it has stopped")
+    @Test("--force --wait kills a program that ignores SIGTERM, and waits until the worker reports its stop")
     func forcedAndWaited() async throws {
         let installation = try Installation()
         let worker = try installation.worker(more: "--cancel-grace", "10m")
@@ -143,7 +143,7 @@ struct CancellingTests {
         try await eventually("the guard is gone") { try children(of: worker.identifier).isEmpty }
     }
 
-    @Test("Unknown ids are 3, ended ones 5 and unchanged, a batch of both 6")
+    @Test("Unknown ids exit with 3, ended ones with 5 and unchanged, a batch of both with 6")
     func refused() async throws {
         let installation = try Installation()
         let worker = try installation.worker()
@@ -161,7 +161,7 @@ struct CancellingTests {
         withExtendedLifetime(worker) {}
     }
 
-    @Test("What waits never starts: ready, scheduled, retrying")
+    @Test("A cancelled operation that is ready, scheduled or retrying never starts")
     func waiting() async throws {
         let installation = try Installation()
         let ready = try await installation.enqueue(["--"] + installation.ledger.program(seconds: 0))
@@ -172,9 +172,9 @@ struct CancellingTests {
         let retrying = try await installation.enqueue("--", "sh", "-c", "exit 1")
         try await installation.awaitState("retrying", of: retrying)
         #expect(try await installation.sluice("cancel", retrying).code == 0)
-        // On a busy machine it may have run more than once by then.
+        // On a busy machine the operation may have run more than once by then.
         let failures = try await installation.show(retrying).errors.count
-        // Due later than all of them, so that they had their time.
+        // The last operation is due later than the others, so they had their time to start.
         let last = try await installation.enqueue(["--in", "4s", "--"] + installation.ledger.program(seconds: 0))
         try await installation.awaitState("finished", of: last)
         #expect(Set(try installation.ledger.lines().map(\.id)) == [last])
@@ -198,7 +198,7 @@ struct CancellingTests {
     }
 }
 
-/// RFC 3339 as the command line prints it, in milliseconds since 1970.
+/// Converts an RFC 3339 time, as the command line prints it, to milliseconds since 1970.
 func milliseconds(_ time: String?) throws -> Int {
     let time = try #require(time)
     let formatter = ISO8601DateFormatter()
@@ -206,7 +206,7 @@ func milliseconds(_ time: String?) throws -> Int {
     return Int((try #require(formatter.date(from: time))).timeIntervalSince1970 * 1000)
 }
 
-/// A program that starts two others, one of them in a session of its own, and writes down who they are.
+/// A program that starts two others, one of them in a separate session, and records all process ids.
 struct ProgramFamily {
     struct Member {
         var delivery: Int

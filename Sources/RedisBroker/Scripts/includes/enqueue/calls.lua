@@ -16,7 +16,7 @@ local function is_call(text) return #text <= 15 and find(text, '^[1-9]%d*$') end
 local function reply_of_before(producer, number, lowest)
   if producer == '' then return nil end
   if not is_call(number) or not is_call(lowest) or tonumber(lowest) > tonumber(number) then
-    return redis.error_reply('ERR sluice: call and floor must be numbers of at most 15 digits, the floor not above the call')
+    return redis.error_reply(format('ERR sluice: call "%.30s" and floor "%.30s": expected numbers of at most 15 digits, the floor not above the call', number, lowest))
   end
   calls = PREFIX .. 'calls:' .. producer
   local known = call('HMGET', calls, number, 'floor', 'until', 'last')
@@ -25,7 +25,7 @@ local function reply_of_before(producer, number, lowest)
   if known[4] and find(known[4], mark, 1, true) == 1 then return string.match(known[4], ' (.*)$') end
   -- The producer received this answer long ago, so the call is an old packet and not a repeat.
   if known[2] and tonumber(number) < tonumber(known[2]) then
-    return redis.error_reply('ERR sluice: call ' .. number .. ' was answered before')
+    return redis.error_reply('ERR sluice: call ' .. number .. ' is below ' .. known[2] .. ', the floor of its producer, which has received the answer: use a new number')
   end
   last_floor, known_until = tonumber(known[2] or lowest), tonumber(known[3] or 0)
   return nil

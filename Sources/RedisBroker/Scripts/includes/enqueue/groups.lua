@@ -12,20 +12,23 @@ local function read_groups(at, flags)
     local count = has_valid_form(ARGV[at], flags) and find(ARGV[at + 1] or '', '^[1-9]%d*$') and tonumber(ARGV[at + 1])
     local width = count and is_linked(ARGV[at]) and 2 or 1
     if not count or count * width > #ARGV - at - 1 then
-      return nil, 'ERR sluice: argument ' .. at .. ' begins no group: it needs a valid front, how many, and as many operations'
+      return nil, 'ERR sluice: argument ' .. at .. ' begins no header batch: expected a front of 27 characters, the number of operations, then these operations'
     end
     n = n + count
-    if n > BATCH then return nil, 'ERR sluice: more than ' .. BATCH .. ' operations' end
+    if n > BATCH then return nil, 'ERR sluice: at least ' .. n .. ' operations in a call, expected at most ' .. BATCH .. ': split the call' end
     local last = at + 1 + count * width
     for i = at + 1 + width, last, width do
       local operation = sent[i]
       if #operation > largest then
         largest = #operation
         if largest + 38 > ELEMENT_BYTES then
-          return nil, 'ERR sluice: argument ' .. i .. ': an operation has more than ' .. ELEMENT_BYTES .. ' bytes'
+          return nil, 'ERR sluice: argument ' .. i .. ': an operation of ' .. largest + 38 .. ' bytes with its header, expected at most '
+            .. ELEMENT_BYTES .. ': store the data elsewhere and pass its address'
         end
       end
-      if not begins_with_id(operation) then return nil, 'ERR sluice: argument ' .. i .. ' does not begin with a valid id' end
+      if not begins_with_id(operation) then
+        return nil, format('ERR sluice: argument %d begins with "%.30s": expected an id of 26 characters of Crockford base 32, the first 0 to 7, then the envelope', i, operation)
+      end
     end
     groups[#groups + 1] = { front = ARGV[at], from = at + 2, count = count }
     at = last + 1

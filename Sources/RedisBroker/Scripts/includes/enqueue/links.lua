@@ -91,7 +91,7 @@ local function read_links(groups)
   for _, group in ipairs(groups) do
     for at = group.from, is_linked(group.front) and group.from + 2 * group.count - 1 or 0, 2 do
       all[at] = links_of(ARGV[at])
-      if not all[at] or members_of(all[at].after) > 0 or (all[at].limitKey ~= nil) ~= has_limit_key(group.front) then return nil, 'ERR sluice: argument ' .. at .. ' is not the links of an operation: lines of a name and a value' end
+      if not all[at] or members_of(all[at].after) > 0 or (all[at].limitKey ~= nil) ~= has_limit_key(group.front) then return nil, 'ERR sluice: argument ' .. at .. ' has no valid links: expected lines "NAME VALUE", such as "after ID POLICY"' end
     end
   end
   return all

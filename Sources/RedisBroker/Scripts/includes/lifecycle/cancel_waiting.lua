@@ -15,5 +15,5 @@ end
 
 -- Cancels a dependent because of the end of its dependency.
 local function cancel_dependent(id, head, dependency, state)
-  cancel_waiting_one(id, head, 'dependency', 'needs ' .. dependency .. ', which ' .. END_NAMES[state])
+  cancel_waiting_one(id, head, 'dependency', 'depends on ' .. dependency .. ', which ' .. END_NAMES[state])
 end

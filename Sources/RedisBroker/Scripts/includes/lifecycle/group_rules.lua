@@ -47,7 +47,7 @@ local function group_rules()
     local head = head_of(group)
     if not head or state_of(head) ~= 'b' or call('HDEL', needs_key(group), OPEN) == 0 then return end
     call('HINCRBY', extras_key(group), 'unmet', '-1')
-    if not is_completed then call('HSET', extras_key(group), 'cancelAt', NOW, 'cancelBy', 'run', 'cancelReason', 'the run has not finished') end
+    if not is_completed then call('HSET', extras_key(group), 'cancelAt', NOW, 'cancelBy', 'run', 'cancelReason', 'the run that enqueued it ended without finishing') end
     leave_blocked(group)
   end
 

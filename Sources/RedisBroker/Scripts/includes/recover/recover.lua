@@ -12,7 +12,7 @@
 local recovered, dead, cancelled, ids = 0, 0, 0, {}
 
 local function lost_error(head, delivery)
-  return format('%d {"attempt":%d,"delivery":%d,"message":"the worker was lost %d times while it ran this attempt","type":"lost"}',
+  return format('%d {"attempt":%d,"delivery":%d,"message":"this attempt lost its worker %d times, the most allowed: check for crashes and memory limits","type":"lost"}',
     now, tonumber(failures_of(head)) + 1, delivery, delivery)
 end
 

@@ -4,7 +4,7 @@
 -- include: keys
 -- include: record
 local RECOVERIES_KEPT = 10
-local CAUSES = { lease = 'its lease ran out', process = 'its process has ended' }
+local CAUSES = { lease = 'the lease of the worker ran out', process = 'the process of the worker ended' }
 
 -- Returns a text of a worker's description of itself, for people: at most 99 bytes, as many as a format takes. A text
 -- with an escape is left out.
