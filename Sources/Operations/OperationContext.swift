@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 
 /// The id, attempt and options of a running operation, and its methods to report progress, log and store checkpoints.
 public struct OperationContext: Sendable {
@@ -110,11 +111,7 @@ public struct OperationContext: Sendable {
     /// Adds lines to the operation's log (`sluice logs ID`), which keeps the last 1,000 lines or 256 KiB.
     ///
     /// A line of more than 4,096 bytes is cut between two characters and ends with "…".
-    public func log(_ text: String) {
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            link.write(.log(line: Array(String(line).cut(toBytes: Defaults.logLineBytes).utf8)))
-        }
-    }
+    public func log(_ text: String) { link.write(lines: text) }
 
     /// Stores a checkpoint, from which the next run can continue after a failed attempt, a lost worker or a drain.
     ///
@@ -174,6 +171,10 @@ package protocol OperationLink: Sendable {
     /// The results of `once`; nil = the operation is not tracked.
     var onceResults: OnceResults? { get }
     var isTracked: Bool { get }
+    /// The logger of the worker, or of the program for a local queue.
+    var logger: Logger { get }
+    /// The level from which log lines of the body also go to the operation's log; nil = none do.
+    var operationLogLevel: Logger.Level? { get }
     /// Returns why the operation should leave its slot between two steps of the body; nil = it keeps the slot.
     ///
     /// - Parameter sliceIsOver: whether the body has run for its time slice.
@@ -181,11 +182,20 @@ package protocol OperationLink: Sendable {
 }
 
 extension OperationLink {
+    /// Writes a text to the operation's log, line by line.
+    func write(lines text: String) {
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            write(.log(line: Array(String(line).cut(toBytes: Defaults.logLineBytes).utf8)))
+        }
+    }
+
     package func whenForced(_ kill: @escaping @Sendable () -> Void) {}
     package func lastCheckpoint() async throws -> [UInt8]? { nil }
     package var producer: RunProducer? { nil }
     package var onceResults: OnceResults? { nil }
     package func inputs() async throws -> [DependencyInput] { [] }
     package var isTracked: Bool { true }
+    package var logger: Logger { Logger(label: "sluice.operation") }
+    package var operationLogLevel: Logger.Level? { nil }
     package func slotWish(sliceIsOver: Bool) -> SlotWish? { nil }
 }

@@ -68,7 +68,8 @@ extension EnqueueOptions {
         guard policies.count <= OperationLinks.mostDependencies else {
             throw OperationsError(
                 .invalidOption,
-                "an operation waits for at most \(OperationLinks.mostDependencies) others, not \(policies.count): let others between them wait for some each"
+                "an operation may have at most \(OperationLinks.mostDependencies) dependencies, "
+                    + "not \(policies.count): use a group of these operations and wait for the group"
             )
         }
         return policies.map { Dependency($0.key.id, queue: $0.key.queue, onFailure: $0.value) }
@@ -91,7 +92,10 @@ package enum DependencyOrder {
         for place in operations.indices {
             guard let cycle = search.visit(place) else { continue }
             let path = cycle.map { operations[$0].id.description }.joined(separator: " waits for ")
-            throw OperationsError(.invalidOption, "these operations wait for each other: \(path)")
+            throw OperationsError(
+                .invalidOption,
+                "these operations wait for each other: \(path): drop one of these dependencies"
+            )
         }
         return search.order
     }
@@ -207,7 +211,8 @@ extension ProducerBroker where Self: OperatorBroker {
         guard let (name, _) = said.first(where: { $0.value.status == .crowded }) else { return said }
         throw OperationsError(
             .refused,
-            "operations of 64 queues wait for \(name), and of no more queues may: let one in a queue of these wait for it, and others for that one"
+            "operations of 64 queues already wait for \(name), which is the limit: "
+                + "enqueue an operation in one of these queues that waits for it, and let yours wait for that one"
         )
     }
 }
@@ -269,17 +274,18 @@ extension ProducerBroker where Self: OperatorBroker {
             case .held:
                 throw OperationsError(
                     .refused,
-                    "operation \(id) was held before all was said that it waits for",
+                    "operation \(id) was held before all its dependencies were stored: release it and add the rest",
                     id: id
                 )
             case .tooMany:
                 throw OperationsError(
                     .refused,
-                    "operation \(id) waits for more than \(OperationLinks.mostDependencies) others",
+                    "operation \(id) has more than \(OperationLinks.mostDependencies) dependencies: "
+                        + "use a group of some of them",
                     id: id
                 )
             case .unknownDependency(let other):
-                let reason = "it was to wait for \(other), which is not there"
+                let reason = "dependency \(other) does not exist"
                 _ = try await cancel([id], request: CancelRequest(reason: reason, by: "producer"), queue: queue)
                 return .unknownDependency(other)
             }

@@ -73,7 +73,8 @@ extension SluiceClient {
             guard let other = try await broker.first(of: new, thatWaitsFor: own) else { return }
             throw OperationsError(
                 .invalidOption,
-                "\(other) waits for operation \(reference.id) already, or for what waits for it",
+                "\(other) already depends on operation \(reference.id), directly or not: drop this dependency, "
+                    + "which would close a cycle",
                 id: reference.id
             )
         } catch {
@@ -111,7 +112,7 @@ extension SluiceClient {
         case .refused(let state):
             throw OperationsError(
                 .refused,
-                "operation \(id) is \(state.rawValue): what it waits for can change only before it starts",
+                "operation \(id) is \(state.rawValue): its dependencies can change only before it starts",
                 id: id
             )
         case .held:
@@ -119,19 +120,22 @@ extension SluiceClient {
         case .tooMany:
             throw OperationsError(
                 .refused,
-                "operation \(id) would wait for more than \(OperationLinks.mostDependencies) others",
+                "operation \(id) would have more than \(OperationLinks.mostDependencies) dependencies: "
+                    + "use a group of some of them",
                 id: id
             )
         case .otherKind:
             throw OperationsError(
                 .refused,
-                "operation \(id) is a group, which waits for its members only: enqueue them with .group, or add them to it",
+                "operation \(id) is a group, which waits only for its members: enqueue operations with .group, "
+                    + "or call OperationGroup.add(_:)",
                 id: id
             )
         case .unknownDependency(let other):
             throw OperationsError(
                 .notFound,
-                "the operation to wait for, \(other), is not there: it never was, was removed, was untracked, or its time is over",
+                "dependency \(other) does not exist: it was never enqueued, was removed, is untracked, "
+                    + "or is past its retention",
                 id: id
             )
         }

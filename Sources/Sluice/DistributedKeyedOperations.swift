@@ -34,7 +34,7 @@ public struct DistributedKeyedOperations: Sendable {
     /// - Throws: as `SluiceClient.enqueue`; `OperationsError` with `.refused` if more than 100 waiting operations of
     ///   the key would have to be replaced at once.
     @discardableResult
-    public func run<Body: DistributedOperation>(
+    public func run<Body: OperationArguments>(
         _ key: String,
         onDuplicate: DuplicatePolicy = .join,
         _ operation: Body,

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Encoding takes about as long as the calls that enqueue many operations, so large enqueues are encoded in parallel.
 /// All of them are encoded before the first call: if one value cannot be encoded, nothing is enqueued.
-struct Encoding<Body: DistributedOperation>: Sendable {
+struct Encoding<Body: OperationArguments>: Sendable {
     /// The options that all operations share.
     let options: EnqueueOptions
     /// All options of each operation, in order; nil = every operation has the shared options.

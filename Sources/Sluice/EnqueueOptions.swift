@@ -280,7 +280,10 @@ extension EnqueueOptions {
 
     private func delay(serverTime: Int64?) throws(OperationsError) -> Int64 {
         if start != nil, uniqueness?.start != nil {
-            throw OperationsError(.invalidOption, "debounce says when the operation may start: drop .delay and .at")
+            throw OperationsError(
+                .invalidOption,
+                "debounce sets the start itself and excludes .delay and .at: drop them"
+            )
         }
         switch start ?? uniqueness?.start {
         case .now, nil: return 0

@@ -1,7 +1,7 @@
 /// An enqueued operation of a known type: reads the result, follows or cancels the operation.
 ///
 /// A handle is a value. Copying or dropping it has no effect on the operation.
-public struct OperationHandle<Body: DistributedOperation>: Sendable {
+public struct OperationHandle<Body: OperationArguments>: Sendable, Hashable {
     /// The operation without its type.
     public let reference: OperationReference
 
@@ -48,7 +48,7 @@ public struct OperationHandle<Body: DistributedOperation>: Sendable {
     }
 
     /// The stored status now and after every change, until the operation ends. See `OperationReference.changes`.
-    public var changes: AsyncStream<OperationStatus> { reference.changes }
+    public var changes: AsyncThrowingStream<OperationStatus, any Error> { reference.changes }
 
     /// The stored status now and after every change, until the operation ends or a time is over. See
     /// `OperationReference.changes(timeout:)`.
@@ -73,16 +73,61 @@ public struct OperationHandle<Body: DistributedOperation>: Sendable {
     ///
     /// - Throws: `OperationsError` with `.notFound` or `.unavailable`.
     public func progress() async throws -> OperationProgress? { try await reference.progress() }
+}
 
-    /// Cancels the operation. Redis has stored the cancel when this returns.
+extension OperationHandle {
+    /// Cancels the operation. See `OperationReference.cancel(reason:force:)`.
     ///
-    /// A waiting operation has ended then; the worker of a running one gets the request at once.
-    ///
-    /// - Parameter reason: for people; stored with the operation.
+    /// - Parameters:
+    ///   - reason: for people; stored with the operation.
+    ///   - force: true = without grace; see `SluiceClient.cancel(_:queue:reason:force:)`.
     /// - Returns: the effect of the cancel.
     /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
     @discardableResult
-    public func cancel(reason: String = "") async throws -> CancelResult { try await reference.cancel(reason: reason) }
+    public func cancel(reason: String = "", force: Bool = false) async throws -> CancelResult {
+        try await reference.cancel(reason: reason, force: force)
+    }
+
+    /// Makes a dead, cancelled or expired operation ready with fresh attempts, and a retrying or scheduled one ready at
+    /// once.
+    ///
+    /// - Returns: the result of the retry.
+    /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
+    @discardableResult
+    public func retry() async throws -> ChangeResult { try await reference.retry() }
+
+    /// Holds the operation: it is blocked until it is released.
+    ///
+    /// - Parameter reason: for people; stored with the operation.
+    /// - Returns: the result of the hold.
+    /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
+    @discardableResult
+    public func hold(reason: String = "") async throws -> ChangeResult { try await reference.hold(reason: reason) }
+
+    /// Releases the held operation.
+    ///
+    /// - Returns: the result of the release.
+    /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
+    @discardableResult
+    public func release() async throws -> ChangeResult { try await reference.release() }
+
+    /// Removes the operation with result, errors and log, unless it runs.
+    ///
+    /// - Returns: the result of the removal.
+    /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
+    @discardableResult
+    public func remove() async throws -> ChangeResult { try await reference.remove() }
+
+    /// Reads lines of the operation's log. See `OperationReference.log(from:limit:)`.
+    ///
+    /// - Parameters:
+    ///   - number: the number of the first line to read; dropped lines are left out.
+    ///   - limit: most lines to read, 1 to 500.
+    /// - Returns: the lines in their order; empty if there are no more.
+    /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
+    public func log(from number: Int = 0, limit: Int = Defaults.batch) async throws -> [StoredLogLine] {
+        try await reference.log(from: number, limit: limit)
+    }
 }
 
 extension SluiceClient {
@@ -93,11 +138,20 @@ extension SluiceClient {
     ///   - type: the type of the operation; its output must fit the stored result.
     ///   - queue: the queue of the operation.
     /// - Returns: the handle. The first call on it shows whether the operation exists.
-    public func handle<Body: DistributedOperation>(
+    public func handle<Body: OperationArguments>(
         _ id: OperationID,
         of type: Body.Type,
         queue: String = Defaults.queue
     ) -> OperationHandle<Body> {
         OperationHandle(reference: OperationReference(id: id, queue: queue, client: self))
+    }
+    /// Returns a reference to an operation that was enqueued elsewhere, without its type.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the operation.
+    ///   - queue: the queue of the operation.
+    /// - Returns: the reference. The first call on it shows whether the operation exists.
+    public func reference(_ id: OperationID, queue: String = Defaults.queue) -> OperationReference {
+        OperationReference(id: id, queue: queue, client: self)
     }
 }

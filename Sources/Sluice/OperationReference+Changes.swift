@@ -4,41 +4,36 @@ import ServiceLifecycle
 extension OperationReference {
     /// The stored status now and after every change, until the operation ends: each state and each progress.
     ///
-    /// - The first element comes at once. The stream ends after a terminal state, or when the operation no longer
-    ///   exists.
+    /// - The first element comes at once. The stream ends after a terminal state.
     /// - Every element was read from Redis. Redis notifies the client of each transition, and of progress at most four
     ///   times a second. The client also reads once a second, in case a notification was lost or more than eight
     ///   clients follow the operation. A status that is replaced before the client reads it is left out.
     /// - While Redis cannot be reached, the stream waits. While no worker runs, it continues: after five seconds, the
-    ///   client's logger gets a warning. Use `changes(timeout:)` for a limit, and to learn why the stream ends.
-    /// - Outside of operations, the stream also ends when the service that reads it is asked to shut down.
-    public var changes: AsyncStream<OperationStatus> {
-        AsyncStream { continuation in
-            let task = Task {
-                _ = await follow(until: nil) { continuation.yield($0) }
-                continuation.finish()
-            }
-            continuation.onTermination = { _ in task.cancel() }
-        }
-    }
+    ///   client's logger gets a warning. `changes(timeout:)` has a limit.
+    ///
+    /// The stream throws one of these errors:
+    ///
+    /// - `OperationsError` with `.notFound` if the operation does not exist: it is untracked, was removed or is beyond
+    ///   its retention.
+    /// - `CancellationError` outside of operations, if the service that reads the stream is asked to shut down.
+    public var changes: AsyncThrowingStream<OperationStatus, any Error> { changes(until: nil) }
 
     /// The stored status now and after every change, until the operation ends or a time is over.
     ///
-    /// The elements are those of `changes`, and the stream ends after a terminal state. Otherwise it throws one of
-    /// these errors:
-    ///
-    /// - `OperationsError` with `.timedOut` if the operation has not ended in time. The error names the operation's
-    ///   state, and whether a live worker serves its queue. The operation continues, and may be followed again.
-    /// - `OperationsError` with `.notFound` if the operation is untracked, was removed or is beyond its retention.
-    /// - `CancellationError` outside of operations, if the service that reads the stream is asked to shut down.
+    /// The elements and errors are those of `changes`. In addition, the stream throws `OperationsError` with `.timedOut`
+    /// if the operation has not ended in time. The error names the operation's state, and whether a live worker serves
+    /// its queue. The operation continues, and may be followed again.
     ///
     /// - Parameter timeout: longest time until the operation ends; zero = read once. While Redis cannot be reached, the
     ///   stream may end up to five seconds later.
     /// - Returns: the stream.
     public func changes(timeout: Duration) -> AsyncThrowingStream<OperationStatus, any Error> {
+        changes(until: Deadline(timeout))
+    }
+
+    private func changes(until deadline: Deadline?) -> AsyncThrowingStream<OperationStatus, any Error> {
         AsyncThrowingStream { continuation in
             let task = Task {
-                let deadline = Deadline(timeout)
                 switch await follow(until: deadline, { continuation.yield($0) }) {
                 case .ended: continuation.finish()
                 case .gone: continuation.finish(throwing: notFound)

@@ -70,7 +70,8 @@ public struct OperationReference: Sendable {
             if isShutDown { throw CancellationError() }
             throw OperationsError(
                 .timedOut,
-                "operation \(id) is still in the client's buffer after \(deadline?.text ?? ""): Redis is away",
+                "operation \(id) is still in the client's buffer after \(deadline?.text ?? ""): "
+                    + "Redis has not accepted it yet",
                 id: id
             )
         }
@@ -116,7 +117,11 @@ public struct OperationReference: Sendable {
     ///     down; the operation continues.
     public func result(timeout: Duration? = nil) async throws -> [UInt8] {
         guard isTracked else {
-            throw OperationsError(.refused, "an untracked operation keeps no result: enqueue it tracked", id: id)
+            throw OperationsError(
+                .refused,
+                "operation \(id) is untracked and has no stored result: drop .untracked",
+                id: id
+            )
         }
         let deadline = Deadline(timeout)
         return try await client.unserved.during(waitsIn: queue) { try await result(until: deadline) }
@@ -135,7 +140,9 @@ public struct OperationReference: Sendable {
         let detail = try await detail()
         switch detail.state {
         case .finished: return detail.result ?? []
-        case .dead: throw OperationsError(.dead, detail.errors.last?.failure.sentence ?? "it is dead", id: id)
+        case .dead:
+            let failure = detail.errors.last?.failure
+            throw OperationsError(.dead, failure?.sentence ?? "it is dead", id: id, failure: failure)
         case .cancelled: throw OperationsError(.cancelled, Self.sentence(detail.cancel), id: id)
         case .expired: throw OperationsError(.expired, "it expired before a worker could start it", id: id)
         case .scheduled, .blocked, .ready, .executing, .retrying:
@@ -143,20 +150,6 @@ public struct OperationReference: Sendable {
             // An operator retried the operation between the two reads.
             return try await result(until: deadline)
         }
-    }
-
-    /// Cancels the operation. Redis has stored the cancel when this returns.
-    ///
-    /// A waiting operation has ended then; the worker of a running one gets the request at once.
-    ///
-    /// - Parameters:
-    ///   - reason: for people; stored with the operation.
-    ///   - force: true = without grace; see `SluiceClient.cancel(_:queue:reason:force:)`.
-    /// - Returns: the effect of the cancel.
-    /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
-    @discardableResult
-    public func cancel(reason: String = "", force: Bool = false) async throws -> CancelResult {
-        try await client.cancel([id], queue: queue, reason: reason, force: force)[0]
     }
 
     package func detail() async throws -> OperationDetail {
@@ -170,7 +163,7 @@ public struct OperationReference: Sendable {
     func timedOut(_ deadline: Deadline) async -> OperationsError {
         let start = "operation \(id) has not ended after \(deadline.text)"
         guard let status = try? await status() else {
-            return OperationsError(.timedOut, "\(start), and Redis does not say how it stands", id: id)
+            return OperationsError(.timedOut, "\(start), and Redis did not answer the question for its state", id: id)
         }
         var message = "\(start): it is \(status.state.rawValue) in queue \(queue)"
         let snapshot = try? await client.broker.snapshot(queue: queue, executingRows: 0)
@@ -178,7 +171,7 @@ public struct OperationReference: Sendable {
             let fix = UnservedWatch.fix(queue, namespace: client.namespace)
             message += ", which no live worker serves; start one: \(fix)"
         } else if snapshot?.paused == true {
-            message += ", which is paused; go on with: sluice queue resume \(queue)"
+            message += ", which is paused; resume it: sluice queue resume \(queue)"
         }
         return OperationsError(.timedOut, message, id: id)
     }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The progress that a running operation reported.
-public struct OperationProgress: Sendable, Equatable {
+public struct OperationProgress: Sendable, Hashable, Codable {
     /// The done part of the work, 0 to 1.
     public let fraction: Double
     /// A short message for people; untrusted text.
@@ -14,7 +14,7 @@ public struct OperationProgress: Sendable, Equatable {
 }
 
 /// The stored status of a tracked operation at one moment.
-public struct OperationStatus: Sendable, Equatable {
+public struct OperationStatus: Sendable, Equatable, Codable {
     /// The state of the operation.
     public let state: OperationState
     /// The number of the current or last run: 0 before the first run.

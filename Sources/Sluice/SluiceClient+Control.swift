@@ -1,7 +1,7 @@
 import Foundation
 
 /// The effect of a cancel on an operation.
-public enum CancelResult: Sendable, Equatable {
+public enum CancelResult: Sendable, Hashable {
     /// The operation was waiting, and has ended as cancelled.
     case cancelled
     /// The operation runs; its worker has the cancel request.
@@ -19,7 +19,7 @@ public enum CancelResult: Sendable, Equatable {
 }
 
 /// The result of a retry, a hold, a release or a removal.
-public enum ChangeResult: Sendable, Equatable {
+public enum ChangeResult: Sendable, Hashable {
     /// The change was made.
     case done
     /// The operation's state forbids it; nothing was changed.
@@ -28,6 +28,14 @@ public enum ChangeResult: Sendable, Equatable {
     case keyTaken(by: OperationID)
     /// The queue has no such operation.
     case unknown
+}
+
+/// The effect of a cancel of a whole queue, or of all queues.
+public struct QueueCancelResult: Sendable, Hashable {
+    /// The number of operations that were waiting, and have ended as cancelled.
+    public let waiting: Int
+    /// The number of operations that run, and have a cancel request.
+    public let executing: Int
 }
 
 /// Changes, which Redis has stored when the call returns. Each call throws `OperationsError` with `.invalidName` for an
@@ -64,9 +72,10 @@ extension SluiceClient {
     ///   - reason: for people; stored with the operations.
     /// - Returns: the number of operations that were waiting, and of those that run and have a cancel request.
     @discardableResult
-    public func cancel(queue: String, reason: String = "") async throws -> (waiting: Int, executing: Int) {
+    public func cancel(queue: String, reason: String = "") async throws -> QueueCancelResult {
         try NameRule.check(queue, role: "queue")
-        return try await broker.cancelQueue(queue, request: Self.cancelRequest(reason))
+        let counts = try await broker.cancelQueue(queue, request: Self.cancelRequest(reason))
+        return QueueCancelResult(waiting: counts.waiting, executing: counts.executing)
     }
 
     /// Cancels everything that is in any queue of the namespace at this moment.
@@ -75,11 +84,13 @@ extension SluiceClient {
     /// - Returns: the number of operations that were waiting, and of those that run and have a cancel request, over all
     ///   queues.
     @discardableResult
-    public func cancelAll(reason: String = "") async throws -> (waiting: Int, executing: Int) {
+    public func cancelAll(reason: String = "") async throws -> QueueCancelResult {
         let queues = try await broker.queues()
         return try await withThrowingTaskGroup { group in
             for queue in queues { group.addTask { try await cancel(queue: queue, reason: reason) } }
-            return try await group.reduce((0, 0)) { ($0.0 + $1.waiting, $0.1 + $1.executing) }
+            return try await group.reduce(QueueCancelResult(waiting: 0, executing: 0)) { sum, queue in
+                QueueCancelResult(waiting: sum.waiting + queue.waiting, executing: sum.executing + queue.executing)
+            }
         }
     }
 
@@ -161,14 +172,14 @@ extension SluiceClient {
     ///
     /// - Parameters:
     ///   - ids: the ids of the operations.
-    ///   - reason: for people; stored with the operations.
     ///   - queue: the queue of the operations.
+    ///   - reason: for people; stored with the operations.
     /// - Returns: the result for each operation, in order.
     @discardableResult
     public func hold(
         _ ids: [OperationID],
-        reason: String = "",
-        queue: String = Defaults.queue
+        queue: String = Defaults.queue,
+        reason: String = ""
     ) async throws -> [ChangeResult] {
         try NameRule.check(queue, role: "queue")
         return try await broker.hold(ids, by: Self.identity, reason: reason, queue: queue).map(ChangeResult.init)

@@ -23,11 +23,34 @@ extension SluiceClient {
     ///     in flight.
     ///   - Errors of `encode(to:)`.
     @discardableResult
-    public func enqueue<Body: DistributedOperation>(
+    public func enqueue<Body: OperationArguments>(
         _ operation: Body,
         _ options: EnqueueOptions...
     ) async throws -> OperationHandle<Body> {
         try await enqueue([operation], EnqueueOptions(options), own: nil)[0]
+    }
+
+    /// Enqueues one operation whose type is known only at run time.
+    ///
+    /// - Parameters:
+    ///   - operation: the operation; its stored properties are the arguments.
+    ///   - options: queue, priority, delay and so on. A later option replaces an earlier one; tags and headers add up.
+    /// - Returns: a reference to wait for, follow or cancel the operation.
+    /// - Throws: the errors of the enqueue of an operation of a known type.
+    @_disfavoredOverload
+    @discardableResult
+    public func enqueue(
+        _ operation: any OperationArguments,
+        _ options: EnqueueOptions...
+    ) async throws -> OperationReference {
+        try await reference(operation, EnqueueOptions(options))
+    }
+
+    private func reference<Body: OperationArguments>(
+        _ operation: Body,
+        _ options: EnqueueOptions
+    ) async throws -> OperationReference {
+        try await enqueue([operation], options, own: nil)[0].reference
     }
 
     /// Enqueues many operations of one type in order.
@@ -50,7 +73,7 @@ extension SluiceClient {
     /// - Throws: as the enqueue of one operation, and errors of `each`. Nothing was enqueued if an option or argument
     ///   is wrong, or if `each` or an `encode(to:)` throws.
     @discardableResult
-    public func enqueue<Body: DistributedOperation>(
+    public func enqueue<Body: OperationArguments>(
         _ operations: [Body],
         _ options: EnqueueOptions...,
         each: (@Sendable (Body) throws -> EnqueueOptions)? = nil
@@ -94,7 +117,7 @@ extension SluiceClient {
     }
 
     /// - Parameter own: all options of each operation; nil = all have the common options.
-    private func enqueue<Body: DistributedOperation>(
+    private func enqueue<Body: OperationArguments>(
         _ operations: [Body],
         _ common: EnqueueOptions,
         own: [EnqueueOptions]?
@@ -166,7 +189,8 @@ extension SluiceClient {
             guard !operations.contains(where: { $0.links != nil }) else {
                 throw OperationsError(
                     .invalidOption,
-                    "a client with a buffer cannot enqueue operations with unique or limit keys, that wait for others, or that are in groups: use a client without one for them"
+                    "a client with a buffer does not support .unique, .key, .after and .group: "
+                        + "use a client without a buffer for these operations"
                 )
             }
             return try await enqueue(operations, queue: queue, through: buffer, progress)
@@ -251,7 +275,8 @@ extension EnqueueOutcome {
             let name = operation.links?.after.first { $0.id == id }?.name ?? DependencyName(id)
             throw OperationsError(
                 .notFound,
-                "the operation to wait for, \(name), is not there: it never was, was removed, was untracked, or its time is over",
+                "dependency \(name) does not exist: it was never enqueued, was removed, is untracked, "
+                    + "or is past its retention",
                 id: operation.id
             )
         case .closedGroup(let id) where operation.links?.callback?.group.id == id:
@@ -261,17 +286,22 @@ extension EnqueueOutcome {
                 ? ", or has \(most) such callbacks, which is the limit" : ""
             throw OperationsError(
                 .refused,
-                "group \(id) takes no more callbacks of this kind: it is no group, has ended\(full)",
+                "group \(id) takes no more callbacks of this kind: it has ended or is not a group\(full)",
                 id: operation.id
             )
         case .closedGroup(let id):
             throw OperationsError(
                 .refused,
-                "group \(id) takes no more members: it is not there or no group, has finished, was cancelled, or has \(GroupTerms.mostMembers)",
+                "group \(id) takes no more members: it does not exist, is not a group, has ended, "
+                    + "or has \(GroupTerms.mostMembers) members; see: sluice group show \(id)",
                 id: operation.id
             )
         case .staleRun:
-            throw OperationsError(.leaseLost, "the run that is to enqueue this has ended", id: operation.id)
+            throw OperationsError(
+                .leaseLost,
+                "the run that enqueues this operation has ended, so nothing was enqueued",
+                id: operation.id
+            )
         case .crowded:
             let key = operation.links?.unique?.key ?? ""
             throw OperationsError(

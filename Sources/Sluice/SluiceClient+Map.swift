@@ -24,7 +24,7 @@ extension SluiceClient {
     ///   - Errors of `operation`.
     ///   - The error of `OperationHandle.value` for the first operation that is seen to end without finishing.
     ///   - `CancellationError` if the task is cancelled or its service is asked to shut down.
-    public func map<Elements: Sequence, Body: DistributedOperation>(
+    public func map<Elements: Sequence, Body: OperationArguments>(
         _ elements: Elements,
         _ options: EnqueueOptions...,
         isolation: isolated (any Actor)? = #isolation,
@@ -38,7 +38,7 @@ extension SluiceClient {
         }
     }
 
-    private func values<Body: DistributedOperation>(of handles: [OperationHandle<Body>]) async throws -> [Body.Output] {
+    private func values<Body: OperationArguments>(of handles: [OperationHandle<Body>]) async throws -> [Body.Output] {
         guard let queue = handles.first?.queue else { return [] }
         for handle in handles { try await handle.reference.stored() }
         let ids = handles.map(\.id)
@@ -94,7 +94,7 @@ extension SluiceClient {
         guard let queue = new.first?.queue else { return }
         let reason =
             error is CancellationError
-            ? "what has waited for it was cancelled" : "another one of the same map has failed"
+            ? "the task that waited for the result was cancelled" : "another operation of the same map failed"
         await Task { _ = try? await cancel(new.map(\.id), queue: queue, reason: reason) }.value
     }
 }

@@ -66,7 +66,7 @@ final class UnservedWatch: Sendable {
                 metadata: ["queue": "\(queue)"]
             )
         } else {
-            logger.info("a worker serves the queue that is waited for", metadata: ["queue": "\(queue)"])
+            logger.info("a live worker now serves the queue", metadata: ["queue": "\(queue)"])
         }
     }
 

@@ -23,7 +23,8 @@ extension OperatorBroker {
             guard origins.count <= most else {
                 throw OperationsError(
                     .refused,
-                    "more than 20,000 operations are before operation \(target.id) then: whether it would wait for itself cannot be seen",
+                    "the search for a cycle stopped, because more than 20,000 operations would be before operation "
+                        + "\(target.id): use a group of them and wait for the group",
                     id: target.id
                 )
             }

@@ -5,6 +5,8 @@ import Logging
 @_exported import Sluice
 import WorkerRuntime
 @_exported import struct WorkerRuntime.OperationRegistry
+@_exported import enum WorkerRuntime.QueueSelection
+@_exported import struct WorkerRuntime.QueueShare
 @_exported import struct WorkerRuntime.WorkerError
 
 /// Sluice in memory for unit tests: no Redis, a clock that the test moves, and the loops of a real worker.
@@ -32,6 +34,7 @@ public final class InMemorySluice: Sendable {
     private let broker: InMemoryBroker
     private let connection: any WorkerBroker
     private let registry: OperationRegistry
+    private let queues: QueueSelection
     private let slots: Int
     private let logger: Logger
 
@@ -39,6 +42,8 @@ public final class InMemorySluice: Sendable {
     ///
     /// - Parameters:
     ///   - namespace: the client's namespace.
+    ///   - queues: the queues that the worker serves, as in `WorkerConfiguration`. Operations in other queues do not
+    ///     run, and `run`, `drain()` and `drainAll()` throw an error that names the queue.
     ///   - slots: the most operations that run at the same time, 1 to 10,000.
     ///   - keys: the keys that sign and encrypt operations, and verify and decrypt them; nil = none.
     ///   - faults: calls of workers that get lost; nil = none.
@@ -47,6 +52,7 @@ public final class InMemorySluice: Sendable {
     ///   - register: registers the operations that can run.
     public init(
         namespace: String = Defaults.namespace,
+        queues: QueueSelection = [QueueShare(Defaults.queue)],
         slots: Int = Defaults.slots,
         keys: OperationKeys? = nil,
         faults: LostCalls? = nil,
@@ -59,6 +65,7 @@ public final class InMemorySluice: Sendable {
         register(&registry)
         self.broker = broker
         self.registry = registry
+        self.queues = queues
         self.slots = slots
         self.clock = clock
         self.logger = logger
@@ -77,7 +84,7 @@ public final class InMemorySluice: Sendable {
     /// - Returns: tracked and untracked operations: first scheduled, then retrying, ready and blocked ones. Blocked
     ///   operations come newest first, all others in the order in which a worker takes them.
     /// - Throws: the error of decoding, if stored arguments do not fit the type.
-    public func waiting<Body: DistributedOperation>(
+    public func waiting<Body: OperationArguments>(
         _ type: Body.Type,
         queue: String = Defaults.queue
     ) async throws -> [Body] {
@@ -121,7 +128,7 @@ public final class InMemorySluice: Sendable {
     /// - Throws: the errors of `OperationHandle.value`: `OperationsError` with `.dead`, `.cancelled` or `.expired`.
     ///   `OperationsError` with `.refused` if its name is not registered, its queue is paused, or it stays blocked.
     ///   `WorkerError` if the number of slots is invalid.
-    public func run<Body: DistributedOperation>(
+    public func run<Body: OperationArguments>(
         _ operation: Body,
         _ options: EnqueueOptions...
     ) async throws -> Body.Output {
@@ -130,8 +137,13 @@ public final class InMemorySluice: Sendable {
         while try await !handle.state().isTerminal, try await moveToNextDue() { try await runReady() }
         let state = try await handle.state()
         guard state.isTerminal else {
-            let reason = state == .blocked ? "it waits for others, or is held" : "its queue is paused"
-            let why = "the operation is \(state.rawValue), and nothing is due: \(reason)"
+            try await requireServed(handle.queue)
+            let reason =
+                state == .blocked
+                ? "it waits for other operations or its unique key, or is held: "
+                    + "run what it waits for, or call client.release([id])"
+                : "queue \(handle.queue) is paused: call client.resume(queue: \"\(handle.queue)\")"
+            let why = "operation \(handle.id) is \(state.rawValue) and nothing is due, so it cannot end; \(reason)"
             throw OperationsError(.refused, why, id: handle.id)
         }
         return try await handle.value
@@ -147,12 +159,37 @@ public final class InMemorySluice: Sendable {
     ///   number of slots is invalid. `CancellationError` if the task is cancelled.
     public func drain() async throws {
         try await runReady()
-        for queue in try await broker.queues() {
+        try await requireServed()
+        for queue in try await servedQueues() {
             guard let wait = try await waitForRate(queue) else { continue }
             let some = wait.count == 1 ? "1 operation waits" : "\(wait.count) operations wait"
             let message =
-                "\(some) in queue \(queue) for \(wait.what), and the next one may start in \(wait.milliseconds) ms: advance the clock, or call drainAll()"
+                "\(some) in queue \(queue) for \(wait.what), and the next one may start in \(wait.milliseconds) ms: "
+                + "call clock.advance(by: .milliseconds(\(wait.milliseconds))), or drainAll()"
             throw OperationsError(.refused, message)
+        }
+    }
+
+    /// The queues of the namespace that the worker serves.
+    private func servedQueues() async throws -> [String] {
+        let all = try await broker.queues()
+        guard case .named(let shares) = queues else { return all }
+        return all.filter { queue in shares.contains { $0.name == queue } }
+    }
+
+    /// Checks that no operation is ready in a queue that the worker does not serve.
+    ///
+    /// - Parameter queue: the queue to check; nil = all queues.
+    private func requireServed(_ queue: String? = nil) async throws {
+        let served = try await servedQueues()
+        for other in try await broker.queues() where !served.contains(other) && queue ?? other == other {
+            let ready = try await broker.snapshot(queue: other, executingRows: 0).counts[.ready] ?? 0
+            guard ready > 0 else { continue }
+            let some = ready == 1 ? "1 operation is" : "\(ready) operations are"
+            throw OperationsError(
+                .refused,
+                "\(some) ready in queue \(other), which this worker does not serve: name it in InMemorySluice(queues:), and in the WorkerConfiguration of your program"
+            )
         }
     }
 
@@ -168,7 +205,7 @@ public final class InMemorySluice: Sendable {
     /// Enqueues the operations of schedules for the instants that `clock` has reached.
     private func fireSchedules() async throws {
         let firer = ScheduleFirer(broker: broker, seal: client.seal, logger: logger)
-        for queue in try await broker.queues() {
+        for queue in try await servedQueues() {
             while let next = try await firer.fireDue(queue), next == 0 { try Task.checkCancellation() }
         }
     }
@@ -184,20 +221,21 @@ public final class InMemorySluice: Sendable {
     public func drainAll(within limit: Duration = .seconds(86_400 * 366)) async throws {
         let end = clock.now + limit.wholeMilliseconds
         repeat { try await runReady() } while try await moveToNextDue(until: end)
+        try await requireServed()
     }
 
     /// Runs due operations on a worker while `body` runs, for tests of cancels, progress and waits.
     ///
     /// - Parameters:
     ///   - isolation: the actor that runs the body, by default the caller's.
-    ///   - body: called while the worker works on all queues.
+    ///   - body: called while the worker works on its queues.
     /// - Returns: the result of the body.
     /// - Throws: the error of the body. `WorkerError` if the number of slots is invalid.
     public func withWorker<Result: Sendable>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: () async throws -> Result
     ) async throws -> Result {
-        try await work(on: .all, body)
+        try await work(on: queues, body)
     }
 
     private func work<Result>(
@@ -207,6 +245,7 @@ public final class InMemorySluice: Sendable {
     ) async throws -> Result {
         let configuration = WorkerConfiguration(queues: queues, slots: slots, lease: .seconds(1))
         try configuration.validate()
+        try registry.validate()
         let worker = WorkerService(
             broker: connection,
             registry: registry,
@@ -235,7 +274,7 @@ public final class InMemorySluice: Sendable {
     private func queuesWithWork() async throws -> [String] {
         while try await deliverEnds() { try Task.checkCancellation() }
         var found: [String] = []
-        for queue in try await broker.queues() where try await hasWork(queue) { found.append(queue) }
+        for queue in try await servedQueues() where try await hasWork(queue) { found.append(queue) }
         return found
     }
 
@@ -294,7 +333,8 @@ public final class InMemorySluice: Sendable {
             }
             throw OperationsError(
                 .refused,
-                "no operation \(OperationsError.quoted(name)) is registered: add $0.register(…) for it",
+                "operation \(OperationsError.quoted(name)) is not registered: "
+                    + "add $0.register(TYPE.self) to InMemorySluice { … }",
                 id: detail.record.header.id
             )
         }
@@ -319,7 +359,7 @@ public final class InMemorySluice: Sendable {
     /// - Returns: false if nothing is due until `end`.
     private func moveToNextDue(until end: Int64 = .max) async throws -> Bool {
         var earliest: Int64?
-        for queue in try await broker.queues() {
+        for queue in try await servedQueues() {
             guard let due = try await nextDue(queue) else { continue }
             earliest = min(earliest ?? due, due)
         }

@@ -149,7 +149,10 @@ struct Drain: Sendable {
     private func returnRunning() {
         let deaf = running
         for operation in deaf {
-            core.logger.warning("given back while it still runs: it did not listen", metadata: operation.metadata())
+            core.logger.warning(
+                "given back while its body still runs: the body ignored the request to end",
+                metadata: operation.metadata()
+            )
         }
         core.change { queue, _ in
             for operation in deaf { queue.settle(operation, .returned(.front)) }
@@ -187,7 +190,7 @@ struct Drain: Sendable {
     private func logRest() {
         for operation in core.queue.withLock({ $0.members.flatMap { Array($0.lease.held.values) } }) {
             core.logger.warning(
-                "its end could not be stored before the worker stopped; another worker will run it",
+                "the worker stopped before Redis stored the end of this operation; another worker will run it again",
                 metadata: operation.metadata()
             )
         }

@@ -3,10 +3,12 @@ import Operations
 
 /// The operations that a worker can run, by name. A worker never runs an operation that is not registered.
 ///
-/// The program ends if a name is registered twice or is invalid by `NameRule`, or if a retry policy does not have 1 to
-/// 999 attempts.
+/// A worker refuses to start if a name is registered twice or is invalid by `NameRule`, or if a retry policy does not
+/// have 1 to 999 attempts.
 public struct OperationRegistry: Sendable {
     private var handlers: [String: OperationHandler] = [:]
+    /// The reason why a registration was not accepted; the first one.
+    private var fault: WorkerError?
 
     /// A registry without operations.
     public init() {}
@@ -14,43 +16,89 @@ public struct OperationRegistry: Sendable {
     /// The registered names, sorted.
     public var names: [String] { handlers.keys.sorted() }
 
-    /// Registers a type under its name, with its `RetryDeciding` and `EndObserving`.
+    /// Registers a type that has its body itself, with its `RetryDeciding` and `EndObserving`.
     ///
     /// - Parameter type: the operation type; its values are read from the stored JSON.
     public mutating func register<Operation: DistributedOperation>(_ type: Operation.Type) {
+        register(type) { operation, context in try await operation.main(context) }
+    }
+
+    /// Registers the body of an operation, with the `RetryDeciding` and `EndObserving` of its type.
+    ///
+    /// ```swift
+    /// registry.register(Resize.self) { resize, context in
+    ///     context.logger.info("resizing")
+    ///     return try await images.resize(resize.path, to: resize.width)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - type: the type of the arguments; its values are read from the stored JSON.
+    ///   - body: does the work, and returns the result. The retry policy decides whether another attempt follows an
+    ///     error. After a cancel request, any error ends the operation as cancelled.
+    public mutating func register<Arguments: OperationArguments>(
+        _ type: Arguments.Type,
+        body: @escaping @Sendable (_ arguments: Arguments, _ context: OperationContext) async throws -> Arguments.Output
+    ) {
         var handler = OperationHandler(
-            name: Operation.name,
-            retryPolicy: Operation.retryPolicy,
-            runTimeout: Operation.runTimeout
-        ) { arguments, context in
-            let operation = try ArgumentsFailure.decode(arguments, as: type, of: Operation.name)
-            let output = try await operation.main(context)
-            return try ResultFailure.encode(of: Operation.name) { try Operation.encode(result: output) }
+            name: Arguments.name,
+            retryPolicy: Arguments.retryPolicy,
+            runTimeout: Arguments.runTimeout
+        ) { json, context in
+            let arguments = try ArgumentsFailure.decode(json, as: type, of: Arguments.name)
+            let output = try await body(arguments, context)
+            return try ResultFailure.encode(of: Arguments.name) { try Arguments.encode(result: output) }
         }
         if let deciding = type as? any RetryDeciding.Type {
-            handler.decide = { error, attempt in deciding.retryPolicy(for: error, attempt: attempt) }
+            handler.decide = { error, attempt in deciding.decision(after: error, attempt: attempt) }
         }
-        if type is any EndObserving.Type { handler.onEnd = Self.tell(type) }
+        if type is any EndObserving.Type { handler.onEnd = Self.endHook(of: type) }
         register(handler)
     }
 
     /// Makes the end hook of a type. Without readable arguments no operation exists whose `note` could be called.
-    private static func tell<Operation: DistributedOperation>(_ type: Operation.Type) -> OperationHandler.EndHook {
-        { ending, arguments, context in
-            let operation = try? ArgumentsFailure.decode(arguments, as: type, of: Operation.name)
-            await (operation as? any EndObserving)?.note(ending, context)
+    private static func endHook<Arguments: OperationArguments>(of type: Arguments.Type) -> OperationHandler.EndHook {
+        { ending, json, context in
+            let arguments = try? ArgumentsFailure.decode(json, as: type, of: Arguments.name)
+            await (arguments as? any EndObserving)?.note(ending, context)
         }
     }
 
     /// Registers a handler without types.
     package mutating func register(_ handler: OperationHandler) {
-        precondition(NameRule.allows(handler.name), "\"\(handler.name)\" is no operation name: see NameRule")
-        precondition(handlers[handler.name] == nil, "the operation \"\(handler.name)\" is registered twice")
-        precondition(
-            (1...Defaults.maxAttempts).contains(handler.retryPolicy.attempts),
-            "the operation \"\(handler.name)\" may have 1 to \(Defaults.maxAttempts) attempts"
-        )
+        do { try check(handler) } catch {
+            fault = fault ?? error
+            return
+        }
         handlers[handler.name] = handler
+    }
+
+    private func check(_ handler: OperationHandler) throws(WorkerError) {
+        guard NameRule.allows(handler.name) else {
+            throw WorkerError(
+                .invalidConfiguration,
+                "\(OperationsError.quoted(handler.name)) is not a valid operation name: use 1 to 128 letters, "
+                    + "digits, '.', '_' or '-'"
+            )
+        }
+        let name = OperationsError.quoted(handler.name)
+        guard handlers[handler.name] == nil else {
+            throw WorkerError(.invalidConfiguration, "the operation \(name) is registered twice: drop one of the two")
+        }
+        guard (1...Defaults.maxAttempts).contains(handler.retryPolicy.attempts) else {
+            throw WorkerError(
+                .invalidConfiguration,
+                "the operation \(name) is registered with \(handler.retryPolicy.attempts) attempts: use 1 to "
+                    + "\(Defaults.maxAttempts)"
+            )
+        }
+    }
+
+    /// Checks that every registration was accepted. A worker does this when it starts.
+    ///
+    /// - Throws: `WorkerError` with `.invalidConfiguration` for the first registration that was not.
+    public func validate() throws(WorkerError) {
+        if let fault { throw fault }
     }
 
     subscript(name: String) -> OperationHandler? { handlers[name] }

@@ -53,7 +53,7 @@ package struct ScheduleFirer: Sendable {
             )
         } catch {
             logger.error(
-                "a schedule is stopped",
+                "a schedule cannot enqueue and is stopped; set it again with: sluice schedule add --replace",
                 metadata: ["queue": "\(queue)", "schedule": "\(schedule.id)", "error": "\(error)"]
             )
             return ScheduleFiring(

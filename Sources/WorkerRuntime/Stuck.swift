@@ -18,8 +18,8 @@ struct StuckFailure: OperationFailing, CustomStringConvertible {
     var failureType: String { "stuck" }
     var isRetryable: Bool { false }
     var description: String {
-        "stuck: it was requested to end and did not within \(grace.formatted(.units(allowed: [.minutes, .seconds, .milliseconds]))); "
-            + "its body may still run, so there is no other attempt"
+        "stuck: the body did not end within \(grace.formatted(.units(allowed: [.minutes, .seconds, .milliseconds]))) "
+            + "of the request; it may still run, so the operation is not retried"
     }
 }
 
@@ -117,7 +117,9 @@ extension WorkerCore {
         let thread = Thread { [self] in
             while !deadlines.hasStopped, !condition() { Thread.sleep(forTimeInterval: 0.1) }
             guard !deadlines.hasStopped else { return }
-            logger.error("this process cannot end in order: it exits, and what it holds is handed back")
+            logger.error(
+                "the drain cannot end: exiting with status \(Self.replacedStatus); workers recover the operations"
+            )
             exitNow(Self.replacedStatus)
         }
         thread.stackSize = 512 << 10

@@ -104,14 +104,16 @@ final class WorkerCore: Sendable {
     /// Returns claimed operations as this worker holds them. Called without the lock, which every ending body needs.
     func hold(_ claimed: [ClaimedOperation], _ index: Int) -> [HeldOperation] {
         if claimed.isEmpty { return [] }
-        let ties = ties(index)
-        return claimed.map { HeldOperation($0, queue: index, ties: ties) }
+        let context = context(index)
+        return claimed.map { HeldOperation($0, queue: index, context: context) }
     }
 
-    private func ties(_ index: Int) -> QueueTies {
+    private func context(_ index: Int) -> QueueContext {
         let name = queue.withLock { $0.members[index].share.name }
-        return QueueTies(
+        return QueueContext(
             name: name,
+            logger: logger,
+            operationLogLevel: configuration.operationLogLevel,
             leaseIsValid: { [self] in queue.withLock { $0.members[index].lease.isValid(.now) } },
             reportsWaiting: { [reporter] in reporter.reportsWaiting($0) },
             stored: { [stored] in try await stored?($0, name) },

@@ -66,10 +66,11 @@ package final class WorkerService: Service {
     /// Works until the worker is stopped, its task is cancelled (as `abandon()`), or its burst is over. Bodies run at
     /// `TaskPriority.medium`, whatever the priority of the caller.
     ///
-    /// - Throws: `WorkerError` or `OperationsError` if the configuration is invalid, or the worker was run before. An
-    ///   unreachable broker is no error: the worker waits for it.
+    /// - Throws: `WorkerError` or `OperationsError` if the configuration or a registration is invalid, or the worker was run
+    ///   before. An unreachable broker is no error: the worker waits for it.
     package func run() async throws {
         try core.configuration.validate()
+        try core.registry.validate()
         if case .all = core.configuration.queues, discover == nil {
             throw WorkerError(.invalidConfiguration, "a worker for all queues needs a way to list them")
         }

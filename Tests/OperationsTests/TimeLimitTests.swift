@@ -5,10 +5,10 @@ import Testing
 
 @Suite("Times and durations from outside", .timeLimit(.minutes(60)))
 struct TimeLimitTests {
-    /// More seconds than an integer of 64 bits holds.
+    /// More seconds than a 64-bit integer can hold
     static let endless: [Duration] = [.seconds(Int64.max), .seconds(Int64.max) + .seconds(Int64.max)]
 
-    @Test("A duration of 0 to 100 years is allowed, and no other", arguments: endless)
+    @Test("Only a duration of 0 to 100 years is allowed", arguments: endless)
     func bounds(endless: Duration) throws {
         try TimeLimit.check(nil, "the limit")
         try TimeLimit.check(.zero, "the limit", least: .zero)
@@ -22,7 +22,7 @@ struct TimeLimitTests {
         #expect(throws: OperationsError.self) { try TimeLimit.check(.nanoseconds(-1), "the limit", least: .zero) }
     }
 
-    @Test("Every duration has a number of milliseconds and of seconds", arguments: endless)
+    @Test("Every duration converts to milliseconds and seconds", arguments: endless)
     func numbers(endless: Duration) {
         let year: Int64 = 365 * 86_400_000
         #expect(endless.wholeMilliseconds == 100 * year)
@@ -42,7 +42,7 @@ struct TimeLimitTests {
         #expect(throws: OperationsError.self) { try TimeLimit.delay(until: Double(now + longest + 1), now: now) }
     }
 
-    @Test("An envelope is refused before anything overflows in it", arguments: endless)
+    @Test("An envelope with a duration out of range is refused before any number overflows", arguments: endless)
     func envelopes(endless: Duration) {
         let wrong: [OperationEnvelope] = [
             OperationEnvelope(name: "n", retry: RetryOverrides(base: endless)),
@@ -50,7 +50,7 @@ struct TimeLimitTests {
             OperationEnvelope(name: "n", retry: RetryOverrides(base: .seconds(-1))),
             OperationEnvelope(name: "n", runTimeout: endless),
             OperationEnvelope(name: "n", runTimeout: .zero),
-            // Near the limit of its size it is encoded just to be counted.
+            // Near the size limit, the envelope is encoded only to count its bytes.
             OperationEnvelope(name: "n", arguments: Array(repeating: 0x31, count: 1_040_000), runTimeout: endless),
         ]
         for envelope in wrong {
@@ -59,19 +59,19 @@ struct TimeLimitTests {
         }
     }
 
-    @Test("A retry policy without bounds has a pause", arguments: endless)
+    @Test("A retry policy with unlimited durations still has a bounded pause", arguments: endless)
     func pauses(endless: Duration) {
         let policy = RetryPolicy(attempts: 999, base: endless, ceiling: endless)
         #expect(policy.delay(afterAttempt: 998, chance: 1) <= Defaults.longestDuration * 2)
         #expect(RetryPolicy(ceiling: .zero - endless).delay(afterAttempt: 3) == .zero)
     }
 
-    @Test("A local operation with limits and pauses without bounds runs, waits and is cancelled", arguments: endless)
+    @Test("A local operation with unlimited durations runs, waits and can be cancelled", arguments: endless)
     func local(endless: Duration) async throws {
         let queue = LocalOperationQueue()
         let limits = LocalOperationOptions(runTimeout: endless, grace: endless)
         #expect(try await queue.add(limits) { "good" }.value == "good")
-        let waiting = LocalOperationOptions(retry: LocalRetry { _, _ in .after(endless) })
+        let waiting = LocalOperationOptions(retry: LocalRetry { _, _ in .retry(after: endless) })
         let flaky = queue.add(waiting) { throw CocoaError(.fileNoSuchFile) }
         while flaky.state != .retrying { await Task.yield() }
         flaky.cancel()

@@ -25,7 +25,7 @@ private struct Sum: DistributedOperation {
 
 @Suite("Dependencies in the testing kit", .timeLimit(.minutes(60)))
 struct DependencyTests {
-    private let sluice = InMemorySluice {
+    private let sluice = InMemorySluice(queues: .all) {
         $0.register(Part.self)
         $0.register(Sum.self)
     }

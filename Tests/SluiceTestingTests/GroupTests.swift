@@ -50,7 +50,7 @@ private enum Switch { static let isOn = Mutex(false) }
 
 @Suite("Groups and children in the testing kit", .serialized, .timeLimit(.minutes(60)))
 struct GroupTests {
-    private let sluice = InMemorySluice {
+    private let sluice = InMemorySluice(queues: .all) {
         $0.register(Crawl.self)
         $0.register(Report.self)
         $0.register(Parent.self)

@@ -178,7 +178,7 @@ private struct Convert: DistributedOperation {
 struct InsideTests {
     @Test("What a body enqueues with its completion starts once, with its headers, although the first attempt fails")
     func children() async throws {
-        let sluice = InMemorySluice {
+        let sluice = InMemorySluice(queues: .all) {
             $0.register(Convert.self)
             $0.register(Thumbnail.self)
             $0.register(Notify.self)

@@ -19,7 +19,7 @@ private struct Square: DistributedOperation {
 
 @Suite("sluice.map", .timeLimit(.minutes(60)))
 struct MapTests {
-    private let sluice = InMemorySluice(slots: 8) { $0.register(Square.self) }
+    private let sluice = InMemorySluice(queues: .all, slots: 8) { $0.register(Square.self) }
 
     @Test("returns what each operation returns, in the order of the elements; of none, nothing")
     func order() async throws {

@@ -11,7 +11,7 @@ private struct Chatty: DistributedOperation {
 
 @Suite("What a program reads of its queues", .timeLimit(.minutes(60)))
 struct ReadingTests {
-    let sluice = InMemorySluice { $0.register(Resize.self) }
+    let sluice = InMemorySluice(queues: .all) { $0.register(Resize.self) }
     private var client: SluiceClient { sluice.client }
 
     @Test("A queue that was never used has zero of everything")

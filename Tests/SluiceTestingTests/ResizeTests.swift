@@ -87,7 +87,7 @@ struct ResizeTests {
         #expect(try await waiting.state() == .cancelled)
         let running = try await sluice.client.enqueue(Resize(path: ""))
         try await sluice.withWorker {
-            for await status in running.changes where status.state == .executing {
+            for try await status in running.changes where status.state == .executing {
                 try await running.cancel(reason: "unwanted")
             }
         }
@@ -100,7 +100,7 @@ struct ResizeTests {
         let sluice = InMemorySluice { $0.register(Upload.self) }
         let running = try await sluice.client.enqueue(Upload(file: "a.png"))
         try await sluice.withWorker {
-            for await status in running.changes where status.state == .executing {
+            for try await status in running.changes where status.state == .executing {
                 try await running.cancel(reason: "unwanted")
             }
         }

@@ -132,7 +132,7 @@ struct WorkerTests {
         let outcomes = Guarded<Set<String>>([])
         let note: @Sendable (String) -> Void = { text in outcomes.withLock { _ = $0.insert(text) } }
         let waits: [(String, @Sendable () async throws -> Void)] = [
-            ("changes", { for await _ in unserved.changes { note("saw") } }),
+            ("changes", { for try await _ in unserved.changes { note("saw") } }),
             ("limited", { for try await _ in unserved.changes(timeout: .seconds(3600)) { note("saw, limited") } }),
             ("value", { _ = try await unserved.value }),
             ("map", { _ = try await sluice.map([1], .queue("unserved")) { Sum(numbers: [$0]) } }),
@@ -151,7 +151,7 @@ struct WorkerTests {
             let done = try await sluice.enqueue(Sum(numbers: [3]))
             try await eventually { try await done.state() == .finished }
             if try await done.value == 3 { note("value of what has ended") }
-            for await status in done.changes where status.state == .finished { note("changes of what has ended") }
+            for try await status in done.changes where status.state == .finished { note("changes of what has ended") }
         }
         let all = ServiceGroup(services: [sluice, worker] + services + [late], logger: logger)
         let running = Task { try await all.run() }
@@ -159,9 +159,9 @@ struct WorkerTests {
         await all.triggerGracefulShutdown()
         try await running.value
         let expected: Set = [
-            "saw", "saw, limited", "saw progress", "changes ended", "limited cancelled", "value cancelled",
+            "saw", "saw, limited", "saw progress", "changes cancelled", "limited cancelled", "value cancelled",
             "map cancelled",
-            "group cancelled", "progress ended", "value of what has ended", "changes of what has ended",
+            "group cancelled", "progress cancelled", "value of what has ended", "changes of what has ended",
         ]
         #expect(outcomes.withLock { $0 } == expected)
     }

@@ -1,3 +1,4 @@
+import Logging
 import Operations
 import Synchronization
 import TestSupport
@@ -6,7 +7,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-/// An operation that waits at a gate.
+/// Returns a handler whose body waits at the gate.
 func holding(_ gate: Gate, isDeaf: Bool = false) -> OperationHandler {
     OperationHandler(name: "hold") { _, context in
         try await gate.pass(context, isDeaf: isDeaf)
@@ -16,7 +17,7 @@ func holding(_ gate: Gate, isDeaf: Bool = false) -> OperationHandler {
 
 @Suite("A cancel", .timeLimit(.minutes(60)))
 struct CancelTests {
-    @Test("of a running operation ends it as cancelled, with its three times, whatever it throws")
+    @Test("A cancel of a running operation ends it as cancelled, with all three timestamps, whatever it throws")
     func running() async throws {
         let gate = Gate()
         let seen = Mutex<Cancellation?>(nil)
@@ -43,17 +44,17 @@ struct CancelTests {
         try await harness.stop()
     }
 
-    @Test("is acknowledged before a running body hears of it, so that one which ends at once has three times, too")
+    @Test("A cancel is acknowledged before the body sees it, so even a body that ends at once has all timestamps")
     func immediate() {
         let claimed = ClaimedOperation(fence: 1, header: OperationHeader(id: OperationID()), envelope: [])
-        let operation = HeldOperation(claimed, queue: 0, ties: .none)
+        let operation = HeldOperation(claimed, queue: 0, context: .none)
         #expect(operation.begin(in: ExecutorTask(), name: "test") != nil)
         #expect(operation.cancel(Cancellation(reason: "test")))
         #expect(operation.end()?.reportsAreBusy == true)
         #expect(operation.takeReports().map(\.content) == [.cancelAcknowledged])
     }
 
-    @Test("arrives with the next heartbeat, with who requested it, when its message is lost")
+    @Test("A cancel whose message is lost arrives with the next heartbeat and names the requester")
     func messageLost() async throws {
         let gate = Gate()
         let seen = Mutex<Cancellation?>(nil)
@@ -76,7 +77,7 @@ struct CancelTests {
         try await harness.stop()
     }
 
-    @Test("arrives at once when the subscription comes back")
+    @Test("A cancel arrives at once when the subscription reconnects")
     func resubscribed() async throws {
         let gate = Gate()
         let harness = Harness(configuration: .quick(lease: .seconds(60)), handlers: [holding(gate)])
@@ -90,7 +91,7 @@ struct CancelTests {
         try await harness.stop()
     }
 
-    @Test("of an operation that ends well all the same leaves it finished")
+    @Test("A cancelled operation whose body still succeeds ends as finished")
     func tooLate() async throws {
         let gate = Gate()
         let harness = Harness(handlers: [holding(gate, isDeaf: true)])
@@ -104,12 +105,12 @@ struct CancelTests {
         try await harness.stop()
     }
 
-    @Test("of an operation that was claimed ahead and has not started keeps it from starting")
+    @Test("A cancelled operation that was claimed ahead never starts")
     func claimedAhead() async throws {
         let gate = Gate()
         let harness = Harness(configuration: .quick(slots: 1, lease: .seconds(60)), handlers: [holding(gate)])
         harness.start()
-        // Short operations first, so that the worker claims ahead.
+        // Many short operations make the worker claim ahead.
         for _ in 0..<200 { try await harness.broker.put("noop", tracked: false) }
         #expect(
             try await comesTrue {
@@ -132,7 +133,7 @@ struct CancelTests {
         try await harness.stop()
     }
 
-    @Test("of the whole queue ends everything that runs and starts nothing that waits")
+    @Test("Cancelling a queue ends everything that runs and starts nothing that waits")
     func wholeQueue() async throws {
         let gate = Gate()
         let harness = Harness(configuration: .quick(slots: 3), handlers: [holding(gate)])
@@ -154,7 +155,7 @@ struct CancelTests {
         try await harness.stop()
     }
 
-    @Test("that is not heeded within the grace is called stuck in the log")
+    @Test("A body that ignores a cancel during the grace is logged as stuck")
     func stuck() async throws {
         let gate = Gate()
         let harness = Harness(
@@ -170,7 +171,7 @@ struct CancelTests {
         try await harness.stop()
     }
 
-    @Test("that only a message names, of one operation or of the whole queue, ends nothing")
+    @Test("A forged cancel message ends no operation and no queue")
     func forged() async throws {
         let gate = Gate()
         let harness = Harness(
@@ -184,7 +185,7 @@ struct CancelTests {
         let forger = try #require(ForgedCancels.latest(of: harness.broker))
         forger.forge(.cancel(queue: "default", fence: 1))
         forger.forge(.cancelThrough(queue: "default"))
-        // What is asked about after these, and then is true.
+        // A message about a real cancel, sent after the forged ones, takes effect.
         let other = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived == [id, other] })
         _ = try await harness.cancel(other)
@@ -197,7 +198,7 @@ struct CancelTests {
         try await harness.stop()
     }
 
-    @Test("arrives with a heartbeat at once when what its message names cannot be read")
+    @Test("A cancel arrives with an immediate heartbeat if its request cannot be read")
     func unreadable() async throws {
         let gate = Gate()
         let harness = Harness(
@@ -213,7 +214,7 @@ struct CancelTests {
         try await harness.stop()
     }
 
-    @Test("that stands is obeyed by what is claimed after it, although the list can be read only later")
+    @Test("A standing cancel applies to operations claimed after it, even if the list can be read only later")
     func standing() async throws {
         let gate = Gate()
         let harness = Harness(
@@ -234,7 +235,7 @@ struct CancelTests {
         try await harness.stop()
     }
 
-    @Test("by force frees the slot of a body that ignores it at once, and says when the body has stopped")
+    @Test("A forced cancel frees the slot of a deaf body at once, and records when the body stops")
     func forced() async throws {
         let (deaf, gate) = (Gate(), Gate())
         let harness = Harness(
@@ -268,7 +269,7 @@ struct CancelTests {
         try await harness.stop()
     }
 
-    @Test("by force of an operation that this worker does not hold any more is answered with its stop")
+    @Test("A forced cancel of an operation that the worker no longer holds still records the stop")
     func forcedUnknown() async throws {
         let gate = Gate()
         let harness = Harness(handlers: [holding(gate)])
@@ -284,19 +285,19 @@ struct CancelTests {
         try await harness.stop()
     }
 
-    @Test("for an operation whose claim is not answered yet waits for it")
+    @Test("A cancel for an operation whose claim has no answer yet waits for that answer")
     func early() async throws {
         var queue = LocalQueue(slots: 2)
         queue.add(QueueShare("default"))
         #expect(queue.find(CancelOrder(fence: 7, Cancellation(reason: "early")), 0) == nil)
         let claimed = ClaimedOperation(fence: 7, header: OperationHeader(id: OperationID()), envelope: [])
-        queue.take([claimed], 0, ties: .none)
+        queue.take([claimed], 0, context: .none)
         #expect(queue.members[0].waiting.isEmpty && queue.members[0].outbox.ended.count == 1)
         #expect(queue.members[0].outbox.ended.first?.operation.cancellation?.reason == "early")
     }
 }
 
-/// A broker whose messages come from a forger.
+/// A broker whose control messages the test forges.
 private final class ForgedCancels: Forwarding {
     let base: InMemoryBroker
     private static let made = Mutex<[ObjectIdentifier: ForgedCancels]>([:])
@@ -310,7 +311,7 @@ private final class ForgedCancels: Forwarding {
 
     static func latest(of base: InMemoryBroker) -> ForgedCancels? { made.withLock { $0[ObjectIdentifier(base)] } }
 
-    /// How often Redis was asked what is true.
+    /// The number of times that the worker has read the requested cancels
     var reads: Int { asked.withLock { $0 } }
 
     func forge(_ message: ControlMessage) { messages.continuation.yield(message) }
@@ -323,9 +324,10 @@ private final class ForgedCancels: Forwarding {
     }
 }
 
-extension QueueTies {
-    static let none = QueueTies(
+extension QueueContext {
+    static let none = QueueContext(
         name: "default",
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         leaseIsValid: { true },
         reportsWaiting: { _ in },
         stored: { _ in nil }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A worker that stops", .timeLimit(.minutes(60)))
 struct DrainTests {
-    @Test("lets what runs end, takes nothing new, and gives up its lease")
+    @Test("A stopped worker lets running operations end, claims nothing new and gives up its lease")
     func drains() async throws {
         let gate = Gate()
         let harness = Harness(configuration: .quick(slots: 2), handlers: [holding(gate)])
@@ -25,7 +25,7 @@ struct DrainTests {
         #expect(try await harness.broker.snapshot(queue: "default", executingRows: 0).workers.isEmpty)
     }
 
-    @Test("gives back what does not end in time, with attempt and delivery unchanged; another worker runs it")
+    @Test("An operation that misses the drain timeout goes back unchanged, and another worker runs it")
     func givesBack() async throws {
         let gate = Gate()
         let harness = Harness(configuration: .quick(drain: .milliseconds(50)), handlers: [holding(gate)])
@@ -43,10 +43,10 @@ struct DrainTests {
         try await second.stop()
     }
 
-    @Test("gives everything back within two seconds after the second stop, even if bodies ignore it")
+    @Test("A second stop gives everything back within two seconds, even if bodies ignore it")
     func abandons() async throws {
         let gate = Gate()
-        // A lease that a slow machine does not let lapse: then another worker would have the operation.
+        // The lease is long: if a slow machine let it lapse, another worker would get the operation.
         let configuration = WorkerConfiguration.quick(lease: .seconds(60), drain: .seconds(60))
         let harness = Harness(configuration: configuration, handlers: [holding(gate, isDeaf: true)])
         harness.start()
@@ -60,11 +60,11 @@ struct DrainTests {
         expectPrompt("given back at once", since: toldAgain, promised: .seconds(2))
         let record = try await harness.detail(id)?.record
         #expect(record?.state == .ready && record?.header.failedAttempts == 0 && record?.header.delivery == 1)
-        #expect(harness.log.messages.contains { $0.contains("did not listen") }, "\(harness.log.messages)")
+        #expect(harness.log.messages.contains { $0.contains("ignored the request to end") }, "\(harness.log.messages)")
         gate.open()
     }
 
-    @Test("ends within two seconds of being told twice also when no call is answered any more")
+    @Test("A second stop ends the worker within two seconds even if the broker no longer answers")
     func abandonsWithoutBroker() async throws {
         let gate = Gate()
         let broker = InMemoryBroker()
@@ -84,11 +84,11 @@ struct DrainTests {
         harness.worker.abandon()
         try await harness.ended()
         expectPrompt("given back at once, without answers", since: toldAgain, promised: .seconds(2))
-        #expect(harness.log.messages.contains { $0.contains("could not be stored") })
+        #expect(harness.log.messages.contains { $0.contains("before Redis stored the end") })
         mute.speak()
     }
 
-    @Test("gives everything back when the task that runs it is cancelled")
+    @Test("Cancelling the task that runs the worker gives everything back")
     func cancelled() async throws {
         let gate = Gate()
         let broker = InMemoryBroker()
@@ -108,7 +108,7 @@ struct DrainTests {
         #expect(try await broker.details([id], queue: "default")[0]?.state == .ready)
     }
 
-    @Test("gives back what it was handed and has not started, in order")
+    @Test("A stopped worker gives back unstarted operations in order")
     func unstarted() async throws {
         let gate = Gate()
         let harness = Harness(configuration: .quick(slots: 1), handlers: [holding(gate)])
@@ -131,7 +131,7 @@ struct DrainTests {
         #expect(gate.arrived == [operations[0].id])
     }
 
-    /// A worker with a heartbeat that does not end before it is let go.
+    /// Returns a worker with a heartbeat in flight that gets no answer before `letGo` opens.
     private func beatUnderWay() async -> (Harness<HeldBeats>, HeldBeats) {
         let beats = HeldBeats(InMemoryBroker())
         let harness = Harness(broker: beats.base, connection: { _ in beats })
@@ -143,7 +143,7 @@ struct DrainTests {
         return (harness, beats)
     }
 
-    @Test("waits for a heartbeat under way before it gives up its lease, which that would bring back")
+    @Test("A stopping worker waits for a heartbeat in flight before it retires: a later one would renew the lease")
     func beatEnds() async throws {
         let (harness, beats) = await beatUnderWay()
         harness.worker.stop()
@@ -154,7 +154,7 @@ struct DrainTests {
         #expect(try await beats.base.snapshot(queue: "default", executingRows: 0).workers.isEmpty)
     }
 
-    @Test("leaves its lease to lapse when a heartbeat does not end: giving it up first would be for nothing")
+    @Test("A worker whose heartbeat hangs lets its lease lapse: that heartbeat could renew a retired lease")
     func beatHangs() async throws {
         let (harness, beats) = await beatUnderWay()
         try await harness.stop()
@@ -163,7 +163,7 @@ struct DrainTests {
         beats.letGo.open()
     }
 
-    @Test("cannot be run twice")
+    @Test("A worker cannot run twice")
     func onlyOnce() async throws {
         let harness = Harness(configuration: .quick(burst: .ready))
         try await harness.worker.run()
@@ -171,7 +171,7 @@ struct DrainTests {
     }
 
     @Test(
-        "refuses a wrong configuration before it does anything",
+        "A wrong configuration is refused",
         arguments: [
             WorkerConfiguration(slots: 0), WorkerConfiguration(lease: .milliseconds(10)),
             WorkerConfiguration(queues: .named([])),
@@ -187,7 +187,7 @@ struct DrainTests {
     }
 }
 
-/// Takes calls, and from some time on answers none of them, nor does it listen to cancels.
+/// A broker that answers no call after `silence()`. A held call also ignores task cancellation.
 private final class MuteBroker: Forwarding {
     let base: InMemoryBroker
     private let gate = Latch()
@@ -218,7 +218,7 @@ private final class MuteBroker: Forwarding {
     }
 }
 
-/// Keeps beats from some moment on, until it lets them go.
+/// A broker that holds heartbeats back after `hold()` until `letGo` opens.
 private final class HeldBeats: Forwarding {
     let base: InMemoryBroker
     let letGo = Latch()
@@ -227,7 +227,7 @@ private final class HeldBeats: Forwarding {
 
     init(_ base: InMemoryBroker) { self.base = base }
 
-    /// `held` and `beat` (when it goes on), and `retire`.
+    /// `held` for a heartbeat that is held back, `beat` for one that continues, and `retire`
     var log: [String] { calls.withLock { $0 } }
 
     func hold() { isHolding.withLock { $0 = true } }

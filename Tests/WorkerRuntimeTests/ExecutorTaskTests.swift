@@ -7,17 +7,17 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-/// Operations that have a slot share the tasks in which they run.
+/// Operations with a slot share executor tasks.
 @Suite("Executor tasks", .timeLimit(.minutes(60)))
 struct ExecutorTaskTests {
     private let now = ContinuousClock.now
 
     private func operation(_ fence: Int64) -> HeldOperation {
         let header = OperationHeader(id: OperationID())
-        return HeldOperation(ClaimedOperation(fence: fence, header: header, envelope: []), queue: 0, ties: .none)
+        return HeldOperation(ClaimedOperation(fence: fence, header: header, envelope: []), queue: 0, context: .none)
     }
 
-    @Test("are started while operations wait: one, or as many as have come and not ended")
+    @Test("Executor tasks are made while operations wait: at least one, and as many as are busy")
     func onTheirWay() {
         var line = StartLine()
         var called: [Int] = [line.callTasks()]
@@ -30,18 +30,18 @@ struct ExecutorTaskTests {
         }
         #expect(called == [0, 1, 0, 1, 2, 2])
         #expect(first == [1, 2, 3])
-        // One goes on and one ends: with two that are busy and three on their way, no other is called.
+        // One executor task continues and one ends. With two busy and three coming, no other one is made.
         #expect(line.popForTask(mayGoOn: true)?.fence == 4)
         #expect(line.popForTask(mayGoOn: false) == nil)
         called = [line.callTasks()]
-        // Others have done all of it by the time the last ones come.
+        // The other executor tasks take all operations before the last ones come.
         let others = (0..<4).map { _ in line.popForTask(mayGoOn: true)?.fence }
         let late = (0..<3).map { _ in line.popForNewTask()?.fence }
         called.append(line.callTasks())
         #expect(others == [5, 6, 7, 8] && late == [nil, nil, nil] && called == [0, 0])
     }
 
-    @Test("are as many as there are bodies, where each of these waits for the others")
+    @Test("Bodies that wait for each other each get an executor task")
     func waitsForAnother() async throws {
         let gate = Gate()
         let count = 64
@@ -57,7 +57,7 @@ struct ExecutorTaskTests {
         try await harness.stop()
     }
 
-    @Test("go on with the next that waits, and end when their time is over or they may not")
+    @Test("An executor task takes the next waiting operation, and ends when its time is over or it may not continue")
     func goesOn() async throws {
         let core = WorkerCore(
             broker: InMemoryBroker(),
@@ -72,7 +72,7 @@ struct ExecutorTaskTests {
             queue.members[0].supply.runDry()
             queue.take(operations, 0)
             queue.fill(now)
-            // So that none is made: what is in the line stays there.
+            // No executor task is made, so the operations stay in the line.
             _ = queue.line.callTasks()
             return queue.line.popForTask(mayGoOn: true)
         }
@@ -94,12 +94,12 @@ struct ExecutorTaskTests {
         #expect(core.queue.withLock { $0.line.popForTask(mayGoOn: true)?.fence } == 4)
     }
 
-    @Test("come fast to bodies that suspend, also where many others want a thread")
+    @Test("Bodies that suspend start fast even if many other tasks compete for threads")
     func comeFast() async throws {
         let (others, count) = (16 * ProcessInfo.processInfo.activeProcessorCount, 200)
         let gate = Gate()
         let started = Atomic(0)
-        // Of one of those that want a thread all the time: it gets one each time that all others had theirs.
+        // The turns of one busy body, which gets one turn in each round of all busy bodies
         let passes = Atomic(0)
         let bounds = Mutex((first: Int?.none, last: Int?.none))
         let busy = OperationHandler(name: "busy") { _, _ in
@@ -133,11 +133,11 @@ struct ExecutorTaskTests {
         gate.open()
         try await harness.stop()
         let (first, last) = bounds.withLock { $0 }
-        // One at a time each of them would wait for half a pass of all that are busy, or a whole one.
+        // Started one at a time, each body would wait for half a round of the busy bodies or for a whole one.
         #expect(try #require(last) - #require(first) < count / 4)
     }
 
-    /// What bodies have done, and how much of it another task has seen.
+    /// The number of ended bodies, and the number that another task has seen
     private final class Progress: Sendable {
         let ended = Atomic(0)
         let seen = Mutex<Int?>(nil)
@@ -147,7 +147,7 @@ struct ExecutorTaskTests {
         }
     }
 
-    @Test("let other tasks have their threads while more wait than they can run at once")
+    @Test("Executor tasks let other tasks run while more operations wait than threads exist")
     func givesWay() async throws {
         let count = 1000
         let progress = Progress()

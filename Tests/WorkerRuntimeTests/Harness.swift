@@ -8,7 +8,7 @@ import TestSupport
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-/// Keeps what is logged.
+/// Records log messages.
 final class LogRecorder: Sendable {
     private let lines = Mutex<[String]>([])
 
@@ -45,7 +45,7 @@ final class LogRecorder: Sendable {
     }
 }
 
-/// A gate that bodies wait at, and by which a test sees how many have come.
+/// A gate at which bodies wait. A test sees which operations have arrived.
 final class Gate: Sendable {
     private let latch = Latch()
     private let passes = Mutex<[(id: OperationID, attempt: Int, delivery: Int)]>([])
@@ -59,14 +59,15 @@ final class Gate: Sendable {
     var isOpen: Bool { latch.isOpen }
     func open() { latch.open() }
 
-    /// Waits for the gate to open; deaf to cancels if asked to be.
+    /// Waits until the gate opens. With `isDeaf` the wait ignores cancels; otherwise a cancel throws
+    /// `CancellationError`.
     func pass(_ context: OperationContext, isDeaf: Bool = false) async throws {
         passes.withLock { $0.append((context.id, context.attempt, context.delivery)) }
         guard await latch.wait(isDeaf: isDeaf) else { throw CancellationError() }
     }
 }
 
-/// One worker on a broker in memory, with everything that a test asks for.
+/// One worker on an in-memory broker, with helpers for tests.
 final class Harness<Connection: WorkerBroker>: Sendable {
     let broker: InMemoryBroker
     let worker: WorkerService
@@ -123,18 +124,18 @@ final class Harness<Connection: WorkerBroker>: Sendable {
         try await comesTrue { try await self.state(id, queue: queue) == state }
     }
 
-    /// Its result, as text.
+    /// Returns the result as text.
     func result(_ id: OperationID) async throws -> String? {
         try await detail(id)?.result.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The last error.
+    /// Returns the last error.
     func error(_ id: OperationID) async throws -> OperationFailure? {
         let bytes = try await detail(id)?.errors.last?.error ?? []
         return try? JSONDecoder().decode(OperationFailure.self, from: Data(bytes))
     }
 
-    /// Its log.
+    /// Returns the lines of the log.
     func lines(_ id: OperationID) async throws -> [String] {
         try await broker.log(id, queue: "default", from: 0, limit: 1000).lines.map {
             String(decoding: $0.text, as: UTF8.self)
@@ -189,7 +190,7 @@ extension InMemoryBroker {
 }
 
 extension WorkerConfiguration {
-    /// Short times, for tests.
+    /// Returns a configuration for tests.
     static func quick(
         _ queues: String = "default",
         slots: Int = 4,
@@ -210,59 +211,73 @@ extension WorkerConfiguration {
     }
 }
 
-/// What tests of the local queue alone ask for: operations as a claim brings them, and what has got a slot.
+/// Helpers for tests of the local queue alone: add claimed operations, and take started ones.
 extension LocalQueue {
-    /// Starts everything that may start.
+    /// Starts all operations that may start, and returns them.
     mutating func runAll(_ now: Instant) -> [HeldOperation] {
         let mayBorrow = somethingMayBorrow()
         while useSlot(now, mayBorrow) != nil {}
         return takeLine()
     }
 
-    /// Starts one.
+    /// Starts one operation and returns it. Returns nil if none may start.
     mutating func runNext(_ now: Instant) -> HeldOperation? {
         guard case .start = useSlot(now, somethingMayBorrow()) else { return nil }
         return takeLine().first
     }
 
-    /// What has a slot and no executor task.
+    /// Returns the operations that have a slot and no executor task.
     mutating func takeLine() -> [HeldOperation] {
         var operations: [HeldOperation] = []
         while let operation = line.popForTask(mayGoOn: true) { operations.append(operation) }
         return operations
     }
 
-    mutating func take(_ operations: [ClaimedOperation], _ index: Int, ties: QueueTies) {
-        take(hold(operations, index, ties), index)
+    mutating func take(_ operations: [ClaimedOperation], _ index: Int, context: QueueContext) {
+        take(hold(operations, index, context), index)
     }
 
-    mutating func accept(_ claim: Claim, _ index: Int, of exchange: Exchange? = nil, ties: QueueTies, _ now: Instant) {
-        accept(claim, index, of: exchange, hold(claim.operations, index, ties), now)
+    mutating func accept(
+        _ claim: Claim,
+        _ index: Int,
+        of exchange: Exchange? = nil,
+        context: QueueContext,
+        _ now: Instant
+    ) {
+        accept(claim, index, of: exchange, hold(claim.operations, index, context), now)
     }
 
-    mutating func accept(_ answer: WakeUpAnswer, _ index: Int, of asked: WakeUpClaim, ties: QueueTies, _ now: Instant)
+    mutating func accept(
+        _ answer: WakeUpAnswer,
+        _ index: Int,
+        of asked: WakeUpClaim,
+        context: QueueContext,
+        _ now: Instant
+    )
         -> Bool
     {
-        accept(answer, index, of: asked, hold(answer.claim?.operations ?? [], index, ties), now)
+        accept(answer, index, of: asked, hold(answer.claim?.operations ?? [], index, context), now)
     }
 
-    mutating func reconcile(_ answer: Reconciliation, epoch: Int, _ index: Int, ties: QueueTies) -> [HeldOperation] {
-        reconcile(answer, epoch: epoch, index, found: hold(answer.found, index, ties))
+    mutating func reconcile(_ answer: Reconciliation, epoch: Int, _ index: Int, context: QueueContext)
+        -> [HeldOperation]
+    {
+        reconcile(answer, epoch: epoch, index, found: hold(answer.found, index, context))
     }
 
-    private func hold(_ claimed: [ClaimedOperation], _ index: Int, _ ties: QueueTies) -> [HeldOperation] {
-        claimed.map { HeldOperation($0, queue: index, ties: ties) }
+    private func hold(_ claimed: [ClaimedOperation], _ index: Int, _ context: QueueContext) -> [HeldOperation] {
+        claimed.map { HeldOperation($0, queue: index, context: context) }
     }
 }
 
 extension Lease {
-    /// A lease of a worker that was never without one.
+    /// Gives a lease until `end`, as to a worker that was never without one.
     mutating func hold(until end: Instant) {
         _ = renew(until: end, counted: 0, isExchanging: false, mayOwnMore: false, end)
     }
 }
 
 extension Supply {
-    /// A claim has found nothing.
+    /// Notes a claim that found nothing.
     mutating func runDry() { learn(Claim(status: .ok), wokenMeanwhile: false, expectsMore: false, .now) }
 }

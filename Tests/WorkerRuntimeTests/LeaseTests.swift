@@ -9,10 +9,10 @@ struct LeaseTests {
 
     private func operation(_ fence: Int64) -> HeldOperation {
         let header = OperationHeader(id: OperationID())
-        return HeldOperation(ClaimedOperation(fence: fence, header: header, envelope: []), queue: 0, ties: .none)
+        return HeldOperation(ClaimedOperation(fence: fence, header: header, envelope: []), queue: 0, context: .none)
     }
 
-    /// A lease of a minute, under which operations of these fences are held.
+    /// Returns a lease of one minute that holds operations with these fences.
     private func lease(_ fences: Int64...) -> Lease {
         var lease = Lease()
         renew(&lease, counted: 0, at: now)
@@ -20,7 +20,7 @@ struct LeaseTests {
         return lease
     }
 
-    /// A heartbeat is answered, and the lease is good for another minute.
+    /// Renews the lease for one minute, as an answered heartbeat does.
     @discardableResult
     private func renew(
         _ lease: inout Lease,
@@ -38,19 +38,19 @@ struct LeaseTests {
         )
     }
 
-    @Test("begins with the first heartbeat's answer, and ends by the local clock")
+    @Test("A lease begins with the first answered heartbeat and ends by the local clock")
     func time() {
         var lease = Lease()
         #expect(!lease.isValid(now) && !lease.mayStart(now))
         #expect(!renew(&lease, counted: 0, at: now))
         #expect(lease.isValid(now + .milliseconds(59_999)) && lease.mayStart(now))
         #expect(!lease.isValid(now + .seconds(60)))
-        // An answer that was under way for long shortens nothing.
+        // A late answer does not shorten the lease.
         renew(&lease, counted: 0, at: now - .seconds(5))
         #expect(lease.until == now + .seconds(60))
     }
 
-    @Test("that has lapsed starts nothing before Redis has said what is still owned")
+    @Test("After a lapse nothing starts before Redis confirms what is still owned")
     func lapse() {
         var lease = lease(1, 2)
         let later = now + .seconds(61)
@@ -65,7 +65,7 @@ struct LeaseTests {
         #expect(!lease.mustAsk && lease.mayStart(later))
     }
 
-    @Test("that Redis has refused counts as lapsed only where something is held, or may still come")
+    @Test("A refused lease counts as lapsed only if operations are held or may still come")
     func refused() {
         for (fences, isExchanging, mayOwnMore, isLapsed) in [
             ([], false, false, false), ([1], false, false, true), ([], true, false, true), ([], false, true, true),
@@ -85,7 +85,7 @@ struct LeaseTests {
         }
     }
 
-    @Test("is unsure after six heartbeats in a row that count another number while calls are under way")
+    @Test("With calls in flight, six heartbeats in a row with another count make the lease unsure")
     func mismatchesOfBusyWorker() {
         var lease = lease(1)
         for _ in 1...5 { #expect(!renew(&lease, counted: 0, isExchanging: true, at: now)) }
@@ -95,7 +95,7 @@ struct LeaseTests {
         #expect(lease.standing == .unsure)
     }
 
-    @Test("is unsure after two heartbeats in a row that count another number while no call is under way")
+    @Test("Without calls in flight, two heartbeats in a row with another count make the lease unsure")
     func mismatches() {
         var lease = lease(1)
         #expect(!renew(&lease, counted: 0, at: now))
@@ -107,7 +107,7 @@ struct LeaseTests {
         #expect(!renew(&lease, counted: 2, at: now))
     }
 
-    @Test("stays unsure when its epoch has grown since Redis was asked")
+    @Test("A lease stays unsure if its epoch has grown since the reconcile call")
     func epochs() {
         var lease = lease()
         lease.raiseEpoch()
@@ -118,7 +118,7 @@ struct LeaseTests {
         #expect(lease.standing == .agreed)
     }
 
-    @Test("takes an operation once, and another one under the same fence in its place")
+    @Test("A lease takes an operation once; another operation with the same fence replaces it")
     func fences() {
         var lease = lease()
         let (first, second) = (operation(7), operation(7))
@@ -130,7 +130,7 @@ struct LeaseTests {
         #expect(lease.highestFence == 7 && lease.held.count == 2)
     }
 
-    @Test("owns an operation until Redis has confirmed its end, or has given it to another worker")
+    @Test("A lease owns an operation until Redis confirms its end or gives it to another worker")
     func ends() {
         var lease = lease(1, 2, 3)
         let (one, two) = (lease.held[1], lease.held[2])
@@ -139,7 +139,7 @@ struct LeaseTests {
         #expect(lease.highestFence == 3)
     }
 
-    @Test("keeps cancel requests for operations that are still to come until the next heartbeat repeats them")
+    @Test("Cancel requests for operations yet to come are stored until the next heartbeat repeats them")
     func earlyCancels() {
         var lease = lease()
         lease.noteEarlyCancel(CancelOrder(fence: 1, Cancellation(reason: "one")))

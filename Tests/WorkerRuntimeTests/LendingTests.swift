@@ -4,12 +4,12 @@ import Testing
 
 @testable import WorkerRuntime
 
-/// What waits here uses slots for which claims are under way, as long as it is very short.
-@Suite("Slots that claims lend", .timeLimit(.minutes(60)))
+/// While a claim is in flight, very short operations that wait borrow its slots.
+@Suite("Borrowed slots", .timeLimit(.minutes(60)))
 struct LendingTests {
     private let now = ContinuousClock.now
 
-    /// Its operations are so short that for each slot two are claimed ahead.
+    /// Returns a queue of operations so short that two are claimed ahead for each slot.
     private func queue(_ shares: [QueueShare] = [QueueShare("default")], slots: Int = 2) -> LocalQueue {
         var queue = LocalQueue(slots: slots)
         for (index, share) in shares.enumerated() {
@@ -32,19 +32,19 @@ struct LendingTests {
 
     private struct Silent: Error {}
 
-    /// Ends one, and says what starts then.
+    /// Ends one operation and returns the one that starts next.
     private func end(_ operation: HeldOperation?, _ queue: inout LocalQueue) throws -> HeldOperation? {
         try queue.end(#require(operation), .finished(result: []), ranFor: .microseconds(900), .now)
         queue.fill(now)
         return queue.takeLine().first
     }
 
-    @Test("are used at once, by as many as there are slots, and given back when nothing waits")
+    @Test("Waiting operations borrow all slots of a claim at once, and give them back when none waits")
     func lends() throws {
         var queue = queue()
         let asked = try exchange(&queue)
         #expect(asked.slots == 2 && queue.slots.parts[0].claiming == 2)
-        queue.take(claimed(1...4), 0, ties: .none)
+        queue.take(claimed(1...4), 0, context: .none)
         let running = queue.runAll(now)
         #expect(running.map(\.fence) == [1, 2])
         #expect(queue.slots.parts[0].borrowed == 2 && queue.slots.free == 0)
@@ -56,41 +56,41 @@ struct LendingTests {
             queue.slots.parts[0].running == 1 && queue.slots.parts[0].borrowed == 1
                 && queue.slots.parts[0].reserved == 0
         )
-        // The claim is answered while one of two slots is still used.
+        // The answer arrives while one of two slots is still used.
         queue.finish(asked, 0)
-        queue.accept(Claim(status: .ok, operations: claimed(5...6)), 0, of: asked, ties: .none, now)
+        queue.accept(Claim(status: .ok, operations: claimed(5...6)), 0, of: asked, context: .none, now)
         #expect(queue.slots.parts[0].borrowed == 0)
         let next = queue.runAll(now)
         #expect(next.map(\.fence) == [5])
         #expect(try end(fourth, &queue)?.fence == 6)
     }
 
-    @Test("go back to the claim when any body ends and nothing waits: no further slot is claimed for")
+    @Test("A borrowed slot goes back to the claim when any body ends and nothing waits")
     func givenBack() throws {
         var queue = queue()
-        queue.take(claimed(1...1), 0, ties: .none)
+        queue.take(claimed(1...1), 0, context: .none)
         let own = queue.runAll(now).first
         queue.distribute(now)
-        queue.take(claimed(2...2), 0, ties: .none)
+        queue.take(claimed(2...2), 0, context: .none)
         #expect(queue.runAll(now).map(\.fence) == [2])
         #expect(queue.slots.parts[0].reserved == 1 && queue.slots.parts[0].borrowed == 1)
         #expect(try end(own, &queue) == nil)
         #expect(queue.slots.parts[0].reserved == 1 && queue.slots.parts[0].borrowed == 0)
     }
 
-    @Test("stay with the claim if operations are long, or their duration is unknown")
+    @Test("Long operations, or those of unknown duration, borrow no slot")
     func long() throws {
         for duration in [nil, Duration.milliseconds(20)] {
             var queue = queue()
             queue.members[0].pace.forget()
             if let duration { for _ in 0..<16 { queue.members[0].pace.note(duration) } }
             _ = try exchange(&queue)
-            queue.take(claimed(1...2), 0, ties: .none)
+            queue.take(claimed(1...2), 0, context: .none)
             #expect(queue.runAll(now).isEmpty)
         }
     }
 
-    @Test("count as claimed ahead: no more is held than without them")
+    @Test("Borrowed slots count as claimed ahead, so no more operations are held")
     func countAsAhead() throws {
         var queue = queue()
         #expect(queue.members[0].pace.prefetch(slots: 2) == 4)
@@ -98,39 +98,39 @@ struct LendingTests {
         #expect(first.capacity == 6)
         queue.finish(first, 0)
         queue.distribute(now)
-        queue.take(claimed(1...3), 0, ties: .none)
+        queue.take(claimed(1...3), 0, context: .none)
         _ = queue.runAll(now)
         #expect(queue.slots.parts[0].borrowed == 2 && queue.members[0].waiting.count == 1)
         let second = try exchange(&queue)
         #expect(second.slots == 2 && second.ahead == 1)
     }
 
-    @Test("are those of the own queue: what others have reserved stays theirs")
+    @Test("A queue borrows only from its own claims; slots reserved for other queues stay untouched")
     func reserves() throws {
         var queue = queue([QueueShare("a"), QueueShare("b", reservedSlots: 1)])
         queue.members[1].supply.runDry()
         _ = try exchange(&queue)
         #expect(queue.slots.parts[0].claiming == 1)
-        queue.take(claimed(1...2), 0, ties: .none)
+        queue.take(claimed(1...2), 0, context: .none)
         #expect(queue.runAll(now).map(\.fence) == [1])
-        queue.take(claimed(11...12), 1, ties: .none)
+        queue.take(claimed(11...12), 1, context: .none)
         #expect(queue.runAll(now).map(\.fence) == [11])
         #expect(queue.slots.running == 2)
     }
 
-    @Test("belong to what runs when nothing is claimed for them any more")
+    @Test("Borrowed slots belong to the running operations once no claim will fill them")
     func revoked() {
         var queue = queue()
         _ = queue.distribute(now)
-        queue.take(claimed(1...2), 0, ties: .none)
+        queue.take(claimed(1...2), 0, context: .none)
         _ = queue.runAll(now)
         #expect(queue.slots.parts[0].reserved == 2 && queue.slots.parts[0].borrowed == 2)
-        queue.accept(Claim(status: .ok), 0, ties: .none, now)
+        queue.accept(Claim(status: .ok), 0, context: .none, now)
         #expect(queue.slots.parts[0].borrowed == 0 && queue.slots.parts[0].used == 2)
         #expect(queue.slots.free == 0)
     }
 
-    @Test("are never used twice, whatever comes in which order", arguments: 1...20 as ClosedRange<UInt64>)
+    @Test("No slot is ever used twice, whatever the order of events", arguments: 1...20 as ClosedRange<UInt64>)
     func anyOrder(seed: UInt64) throws {
         var storm = Storm(seed: seed, queue: queue([QueueShare("a"), QueueShare("b", reservedSlots: 200)], slots: 600))
         for _ in 0..<2000 { storm.step(now) }
@@ -145,7 +145,7 @@ struct LendingTests {
     }
 }
 
-/// A worker of two queues to which everything happens in random order, and what must hold after each step.
+/// A worker of two queues under random events, with a check after each step
 private struct Storm {
     var queue: LocalQueue
     private(set) var mostRunning = 0
@@ -177,7 +177,7 @@ private struct Storm {
         check()
     }
 
-    /// Nothing comes any more: everything that is here ends.
+    /// Ends everything that is here. No new operation arrives.
     mutating func calmDown(_ now: ContinuousClock.Instant) {
         isOver = true
         for _ in 0..<10_000
@@ -206,13 +206,13 @@ private struct Storm {
         queue.confirm(exchange.ended, index)
         queue.finish(exchange, index)
         let claim = Claim(status: .ok, operations: operations, more: !isOver && Bool.random(using: &generator))
-        queue.accept(claim, index, of: exchange, ties: .none, now)
+        queue.accept(claim, index, of: exchange, context: .none, now)
     }
 
     private mutating func endOne(_ now: ContinuousClock.Instant) {
         guard !running.isEmpty else { return }
         let operation = running.remove(at: Int.random(in: 0..<running.count, using: &generator))
-        // Now and then one is long, so that nothing is lent for a while.
+        // A rare long operation stops borrowing for a while.
         let isLong = Int.random(in: 0..<500, using: &generator) == 0
         queue.end(operation, .finished(result: []), ranFor: isLong ? .milliseconds(30) : .microseconds(20), .now)
         ended += 1

@@ -6,12 +6,12 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("A queue that is held back, beside a busy one", .timeLimit(.minutes(60)))
+@Suite("A held-back queue beside a busy one", .timeLimit(.minutes(60)))
 struct LimitedSharingTests {
     private typealias Instant = ContinuousClock.Instant
     private let now = Instant.now
 
-    /// Two queues with a valid lease: "held" and "busy".
+    /// Returns two queues with valid leases: "held" and "busy".
     private func queue(_ weights: String = "held:2,busy", slots: Int) throws -> LocalQueue {
         var queue = LocalQueue(slots: slots)
         guard case .named(let shares) = try QueueSelection(parsing: weights) else { return queue }
@@ -33,14 +33,17 @@ struct LimitedSharingTests {
     ) throws -> LocalQueue.Exchange {
         guard case .exchange(let exchange) = queue.nextStep(index, now) else { throw NothingIsSent() }
         queue.finish(exchange, index)
-        queue.accept(answer, index, of: exchange, ties: .none, now)
+        queue.accept(answer, index, of: exchange, context: .none, now)
         queue.fill(now)
         return exchange
     }
 
     private struct NothingIsSent: Error {}
 
-    @Test("claims with the end that makes room, in the slot of what has ended", arguments: [false, true])
+    @Test(
+        "A held-back queue claims together with the end that makes room, in the freed slot",
+        arguments: [false, true]
+    )
     func keepsItsSlot(linked: Bool) throws {
         var queue = try queue(slots: 3)
         queue.fill(now)
@@ -57,12 +60,12 @@ struct LimitedSharingTests {
         // Nothing was ready: the slot goes to the other queue.
         queue.finish(exchange, 0)
         queue.confirm(exchange.ended, 0)
-        queue.accept(Claim(status: status), 0, of: exchange, ties: .none, now)
+        queue.accept(Claim(status: status), 0, of: exchange, context: .none, now)
         queue.fill(now)
         #expect(queue.slots.parts.map(\.reserved) == [0, 1])
     }
 
-    @Test("takes turns for slots beyond its part")
+    @Test("A held-back queue takes turns for slots beyond its part")
     func takesTurns() throws {
         var queue = try queue("held,busy:3", slots: 2)
         queue.fill(now)
@@ -72,12 +75,12 @@ struct LimitedSharingTests {
         _ = try claim(&queue, 0, Claim(status: .limited, operations: [claimed(1), claimed(2)]), now)
         let running = queue.takeLine()
         #expect(running.map(\.queue) == [0, 0])
-        // One still runs, which is all of its part: it asks for the slot, and the rotation decides.
+        // One operation still runs, which is the whole part of this queue. So the rotation decides about the slot.
         queue.end(running[0], .finished(result: []), ranFor: .milliseconds(20), now)
         #expect(queue.slots.parts[0].reserved == 0 && queue.members[0].supply.state == .ready)
     }
 
-    @Test("is asked every 100 to 250 ms for what is ready, when a slot is free that another queue would take")
+    @Test("A held-back queue is checked every 100 to 250 ms while a slot is free that another queue would take")
     func isLookedAt() throws {
         var queue = try queue("held,busy", slots: 1)
         queue.fill(now)
@@ -103,20 +106,20 @@ struct LimitedSharingTests {
         case concurrency, keyConcurrency, chain
     }
 
-    @Test("runs one after the other, while the busy one runs in the other slots", arguments: Holder.allCases)
+    @Test("A held-back queue runs one at a time while the busy one uses the other slots", arguments: Holder.allCases)
     func sharesSlots(holder: Holder) async throws {
         let ofBusy = try await busyOnes(beside: holder, "held:2,busy", slots: 3)
-        // Alone, one of the held queue runs beside two of the other one; before, it was one beside hundreds.
+        // About two busy operations run beside each held one. The limit allows three times as many.
         #expect(ofBusy <= 6 * Self.count, "\(ofBusy) of the busy queue ran beside \(Self.count) of the other one")
     }
 
-    @Test("takes turns with the busy one where there is one slot for both", arguments: Holder.allCases)
+    @Test("A held-back queue takes turns with the busy one if both share one slot", arguments: Holder.allCases)
     func takesTurnsAtOneSlot(holder: Holder) async throws {
         let ofBusy = try await busyOnes(beside: holder, "held,busy", slots: 1)
         #expect(ofBusy >= Self.count / 3, "\(ofBusy) of the busy queue ran beside \(Self.count) of the other one")
     }
 
-    @Test("keeps both places of a limit of two, also when both end during one call")
+    @Test("A limit of two keeps both places filled, even if both operations end during one call")
     func twoPlaces() throws {
         var queue = try queue("held:2,busy", slots: 3)
         queue.fill(now)
@@ -129,16 +132,16 @@ struct LimitedSharingTests {
         guard case .exchange(let first) = queue.nextStep(0, now) else { throw NothingIsSent() }
         queue.end(running[1], .finished(result: []), ranFor: .milliseconds(20), now)
         queue.fill(now)
-        // The answer does not know of the second end.
+        // Redis answered before the second end.
         queue.finish(first, 0)
         queue.confirm(first.ended, 0)
-        queue.accept(Claim(status: .limited, operations: [claimed(3)]), 0, of: first, ties: .none, now)
+        queue.accept(Claim(status: .limited, operations: [claimed(3)]), 0, of: first, context: .none, now)
         queue.fill(now)
         guard case .exchange(let second) = queue.nextStep(0, now) else { throw NothingIsSent() }
         #expect(second.ended.count == 1 && second.slots == 1)
     }
 
-    @Test("keeps the slot of an operation whose reports are still on their way")
+    @Test("An operation whose reports are still in flight keeps its slot")
     func reports() throws {
         var queue = try queue(slots: 3)
         queue.fill(now)
@@ -153,7 +156,7 @@ struct LimitedSharingTests {
         #expect(queue.slots.parts.map(\.reserved) == [1, 0])
     }
 
-    @Test("frees the slots of reports that do not arrive when its lease has ended")
+    @Test("Slots of undelivered reports are freed when the lease ends")
     func reportsInOutage() throws {
         var queue = try queue(slots: 3)
         queue.fill(now)
@@ -171,11 +174,11 @@ struct LimitedSharingTests {
 
     private static let count = 40
 
-    /// Runs so many operations of the held queue, and says how many of the busy one have run meanwhile.
+    /// Runs `count` operations of the held queue. Returns how many of the busy queue ran meanwhile.
     private func busyOnes(beside holder: Holder, _ weights: String, slots: Int) async throws -> Int {
         let order = Mutex<[String]>([])
         let harness = Harness(
-            // Heartbeats are so rare that nothing can come of one.
+            // Heartbeats are so rare that none affects this test.
             configuration: .quick(weights, slots: slots, lease: .seconds(600)),
             handlers: [
                 OperationHandler(name: "note") { _, context in

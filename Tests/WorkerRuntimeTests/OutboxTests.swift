@@ -7,10 +7,10 @@ import Testing
 struct OutboxTests {
     private func operation(_ fence: Int64, tracked: Bool = true) -> HeldOperation {
         let header = OperationHeader(id: OperationID(), tracked: tracked)
-        return HeldOperation(ClaimedOperation(fence: fence, header: header, envelope: []), queue: 0, ties: .none)
+        return HeldOperation(ClaimedOperation(fence: fence, header: header, envelope: []), queue: 0, context: .none)
     }
 
-    /// An outbox in which operations of these fences have ended alike.
+    /// Returns an outbox with operations of these fences that all ended with `settlement`.
     private func outbox(
         _ fences: ClosedRange<Int64>,
         tracked: Bool = true,
@@ -23,14 +23,14 @@ struct OutboxTests {
 
     private func fences(_ ended: [Ended]) -> [Int64] { ended.map(\.operation.fence) }
 
-    @Test("gives out what has ended in order, and is empty then")
+    @Test("The outbox returns ended operations in order and is empty afterwards")
     func order() {
         var outbox = outbox(1...3)
         #expect(!outbox.isEmpty && fences(outbox.takeBatch()) == [1, 2, 3])
         #expect(outbox.isEmpty && outbox.takeBatch().isEmpty)
     }
 
-    @Test("gives out at most a batch, and less of what costs the server more")
+    @Test("A batch is limited, and smaller for ends that cost the server more")
     func batches() {
         let finished = Settlement.finished(result: [])
         for (tracked, settlement, sizes) in [
@@ -42,7 +42,7 @@ struct OutboxTests {
         }
     }
 
-    @Test("gives out at most 1 MiB, but always one")
+    @Test("A batch has at most 1 MiB, but always at least one operation")
     func bytes() {
         var outbox = outbox(1...5, .finished(result: [UInt8](repeating: 0, count: 400_000)))
         #expect((0..<3).map { _ in outbox.takeBatch().count } == [2, 2, 1])
@@ -50,7 +50,7 @@ struct OutboxTests {
         #expect(outbox.takeBatch().count == 1)
     }
 
-    @Test("repeats what was not answered first and by itself, under the same fences")
+    @Test("Unanswered ends are repeated first and alone, with the same fences")
     func repeats() {
         var outbox = outbox(1...4)
         let sent = outbox.takeBatch()
@@ -63,7 +63,7 @@ struct OutboxTests {
         #expect(!outbox.isRepeat && fences(outbox.takeBatch()) == [5, 6])
     }
 
-    @Test("is worth a further call from half a batch on, or half of what is tracked")
+    @Test("Half a batch, or half a batch of tracked operations, justifies a further call")
     func furtherCall() {
         #expect(!Outbox().fillsFurtherCall)
         for (count, tracked, isWorth) in [(249, false, false), (250, false, true), (49, true, false), (50, true, true)]

@@ -13,18 +13,18 @@ private struct Busy: RetryTiming {
     var retryAfter: Duration? { .seconds(60) }
 }
 
-/// Does what its arguments say, and decides by the error.
+/// Throws as its arguments say, and decides about retries by the error.
 private struct Upload: DistributedOperation, RetryDeciding, EndObserving {
     static let name = "upload"
     static let seen = Mutex<[OperationID: [String]]>([:])
     let fault: String
 
-    static func retryPolicy(for error: any Error, attempt: Int) -> RetryDecision {
+    static func decision(after error: any Error, attempt: Int) -> RetryDecision {
         switch error {
         case is Closed: .discard
         case is Broken: .dead
-        case is OperationsError: .after(.seconds(60))
-        default: .after(.milliseconds(1))
+        case is OperationsError: .retry(after: .seconds(60))
+        default: .retry(after: .milliseconds(1))
         }
     }
 
@@ -71,7 +71,7 @@ struct RetryDecisionTests {
 
     private func seen(_ id: OperationID) -> [String] { Upload.seen.withLock { $0[id] ?? [] } }
 
-    @Test("a type decides by the error: discarded, dead, or once more, and the record says so")
+    @Test("A type decides by the error between discard, dead and retry, and the record stores the verdict")
     func decides() async throws {
         harness.start()
         let closed = try await put("closed")
@@ -81,7 +81,7 @@ struct RetryDecisionTests {
         let broken = try await put("broken")
         #expect(try await harness.reaches(.dead, broken))
         #expect(try await harness.error(broken)?.verdict == .final)
-        // More attempts than the policy's 5, as the type wants it.
+        // The type decides on more attempts than the 5 of the policy.
         let flaky = try await put("flaky")
         #expect(try await harness.reaches(.finished, flaky))
         #expect(try await harness.error(flaky)?.verdict == .retry)
@@ -96,14 +96,14 @@ struct RetryDecisionTests {
         try await harness.stop()
     }
 
-    @Test("its hooks are told of death and of every end, once, with what was thrown")
+    @Test("Hooks run once on death and on every end, with the thrown error")
     func hooks() async throws {
         harness.start()
         let ids = [try await put("broken"), try await put("closed"), try await put("none"), try await put("slow")]
         #expect(try await harness.reaches(.dead, ids[0]))
         #expect(try await harness.reaches(.cancelled, ids[1]))
         #expect(try await harness.reaches(.finished, ids[2]))
-        // Its body has begun: nothing is said of what is cancelled before.
+        // Wait until the body has begun: an operation that is cancelled before its start runs no hook.
         #expect(try await comesTrue { try await harness.detail(ids[3])?.progress != nil })
         _ = try await harness.cancel(ids[3])
         #expect(try await harness.reaches(.cancelled, ids[3]))
@@ -119,7 +119,7 @@ struct RetryDecisionTests {
     }
 
     @Test(
-        "an error's own pause takes the place of the policy's, for types and definitions; a definition has a hook too"
+        "An error's own pause replaces that of the policy, for types and definitions; a definition also has a hook"
     )
     func pauses() async throws {
         let ends = Mutex<[OperationState]>([])
@@ -146,7 +146,7 @@ struct RetryDecisionTests {
     }
 
     @Test(
-        "a definition that may run once runs once, whatever it was registered with; one that says nothing runs as registered",
+        "A definition's own retry policy goes before that of its registration",
         arguments: [(LocalRetry.never, 1), (LocalRetry(RetryPolicy(attempts: 1)), 1), (nil, 3)] as [(LocalRetry?, Int)]
     )
     func attempts(retry: LocalRetry?, runs: Int) async throws {
@@ -168,7 +168,7 @@ struct RetryDecisionTests {
         try await harness.stop()
     }
 
-    @Test("the next one goes on from the last checkpoint, and so does a worker after a lost one")
+    @Test("The next attempt and the next worker continue from the last checkpoint")
     func checkpoints() async throws {
         let stop = Latch()
         let sync = OperationDefinition<Void, [Int]>("sync") {
@@ -187,7 +187,7 @@ struct RetryDecisionTests {
         harness.start()
         let id = try await harness.broker.put("sync")
         #expect(try await comesTrue { try await harness.detail(id)?.checkpoint == Array("4".utf8) })
-        // Given back while it runs: neither attempt nor delivery tell of it.
+        // The worker gives the operation back while it runs, so attempt and delivery stay.
         harness.worker.abandon()
         try await harness.ended()
         stop.open()
@@ -211,7 +211,7 @@ extension OperationContext {
         func write(_ content: Report.Content) {}
     }
 
-    /// A run without a listener.
+    /// A context whose reports go nowhere
     fileprivate static var unheard: OperationContext {
         let envelope = OperationEnvelope(name: "none")
         let claimed = ClaimedOperation(

@@ -13,7 +13,7 @@ struct RunningTests {
         func main(_ context: OperationContext) async throws -> Int { 2 * number }
     }
 
-    @Test("runs what is enqueued, before and after it started, and stores the results")
+    @Test("A worker runs operations enqueued before and after its start, and stores the results")
     func runs() async throws {
         var registry = OperationRegistry()
         registry.register(Double.self)
@@ -35,7 +35,7 @@ struct RunningTests {
         try await running.value
     }
 
-    @Test("retries a failed operation after its pause, and ends it dead when its attempts are used up")
+    @Test("A failed operation runs again after its pause, and is dead after its last attempt")
     func retries() async throws {
         let harness = Harness()
         harness.start()
@@ -56,7 +56,7 @@ struct RunningTests {
         static let name = "patient"
         static let retryPolicy = RetryPolicy.never
         let milliseconds: Int
-        static func retryPolicy(for error: any Error, attempt: Int) -> RetryDecision { .dead }
+        static func decision(after error: any Error, attempt: Int) -> RetryDecision { .dead }
         func main(_ context: OperationContext) async throws -> Int {
             let runs = try await context.lastCheckpoint(as: Int.self) ?? 0
             try context.checkpoint(runs + 1)
@@ -69,7 +69,7 @@ struct RunningTests {
         }
     }
 
-    @Test("runs a body that snoozes again in the same attempt, with its checkpoint, and keeps no error")
+    @Test("A body that snoozes runs again in the same attempt, with its checkpoint and without an error")
     func snoozes() async throws {
         let harness = Harness(register: { $0.register(Patient.self) })
         harness.start()
@@ -84,7 +84,7 @@ struct RunningTests {
         try await harness.stop()
     }
 
-    @Test("ends what snoozes at its cancel as cancelled, and what snoozes at its time limit as failed")
+    @Test("A snooze after a cancel ends as cancelled, and one after the run timeout as failed")
     func snoozesTooLate() async throws {
         let gate = Gate()
         let late = OperationHandler(name: "late", retryPolicy: .never) { _, context in
@@ -106,7 +106,7 @@ struct RunningTests {
         try await harness.stop()
     }
 
-    /// Has one more attempt than it needs to be told from the defaults.
+    /// Has a number of attempts that differs from the default.
     struct Stubborn: DistributedOperation {
         static let name = "stubborn"
         static let retryPolicy = RetryPolicy(attempts: 2, base: .milliseconds(10))
@@ -116,7 +116,7 @@ struct RunningTests {
         }
     }
 
-    @Test("retries by the type's policy where the producer has said nothing, and by the producer's where it has")
+    @Test("The type's retry policy applies unless the producer sets its own")
     func policies() async throws {
         var registry = OperationRegistry()
         registry.register(Stubborn.self)
@@ -134,7 +134,7 @@ struct RunningTests {
         try await harness.stop()
     }
 
-    @Test("counts finished, failed, cancelled and unreadable operations apart")
+    @Test("Finished, failed, cancelled and unreadable operations are counted separately")
     func counters() async throws {
         let harness = Harness()
         harness.start()
@@ -153,7 +153,7 @@ struct RunningTests {
         try await harness.stop()
     }
 
-    @Test("ends an operation dead at once when another attempt is pointless")
+    @Test("An operation is dead at once if another attempt is pointless")
     func pointless() async throws {
         let harness = Harness()
         harness.start()
@@ -166,7 +166,7 @@ struct RunningTests {
         try await harness.stop()
     }
 
-    @Test("sets an operation aside whose name it does not know, without using an attempt")
+    @Test("An operation without a handler is set aside as unhandled and uses no attempt")
     func unknownName() async throws {
         let harness = Harness()
         harness.start()
@@ -180,7 +180,7 @@ struct RunningTests {
         try await harness.stop()
     }
 
-    @Test("says once a minute which names it does not know, and of how many operations")
+    @Test("Each unhandled name is logged once a minute, with the number of operations")
     func unknownNames() {
         let (names, start) = (UnknownNames(), ContinuousClock.now)
         #expect(names.note("a", start) == .init(name: "a", count: 1))
@@ -190,7 +190,7 @@ struct RunningTests {
         #expect(names.note("a", start + .seconds(61)) == nil)
     }
 
-    @Test("counts names as one that no operation can have, and those beyond a hundred a minute")
+    @Test("Impossible names, and names beyond a hundred a minute, are counted together")
     func madeUpNames() {
         let (names, start) = (UnknownNames(), ContinuousClock.now)
         #expect(names.note("", start) == .init(name: nil, count: 1))
@@ -201,12 +201,12 @@ struct RunningTests {
         #expect(names.note("one.more", start + .seconds(59)) == nil)
         #expect(names.note("and.another", start + .seconds(60)) == .init(name: nil, count: 3))
         #expect(names.note("made.up.1", start + .seconds(60)) == nil)
-        // Those of a minute ago make room.
+        // Names of a minute ago make room.
         #expect(names.note("one.more", start + .seconds(90)) == .init(name: "one.more", count: 1))
         #expect(names.note("made.up.2", start + .seconds(90)) == .init(name: "made.up.2", count: 1))
     }
 
-    @Test("ends an attempt that runs too long as failed, of type timeout")
+    @Test("An attempt that exceeds its run timeout fails with type timeout")
     func runTimeout() async throws {
         let harness = Harness()
         harness.start()
@@ -222,7 +222,7 @@ struct RunningTests {
         try await harness.stop()
     }
 
-    @Test("starts a delayed operation at its time, and one scheduled earlier afterwards before it")
+    @Test("A delayed operation starts on time, and one that is enqueued later but due earlier starts first")
     func delays() async throws {
         let order = Gate()
         order.open()
@@ -244,7 +244,7 @@ struct RunningTests {
         try await harness.stop()
     }
 
-    @Test("never runs more operations than it has slots, and uses all of them")
+    @Test("A worker uses all its slots and never exceeds them")
     func slots() async throws {
         let gate = Gate()
         let harness = Harness(
@@ -267,7 +267,7 @@ struct RunningTests {
         try await harness.stop()
     }
 
-    @Test("drains thousands of untracked operations", arguments: [1, 10, 100])
+    @Test("A worker drains thousands of untracked operations", arguments: [1, 10, 100])
     func drainsMany(slots: Int) async throws {
         let harness = Harness(configuration: .quick(slots: slots, burst: .ready))
         let envelope = OperationEnvelope(name: "noop").encoded()
@@ -278,7 +278,7 @@ struct RunningTests {
         harness.start()
         try await harness.ended()
         let snapshot = try await harness.broker.snapshot(queue: "default", executingRows: 0)
-        // On a machine that is frozen for a while, operations that were claimed ahead and did not start go back.
+        // If the machine is frozen for a while, operations that were claimed ahead go back unstarted.
         let started = try #require(snapshot.totals["started"]) - (snapshot.totals["returned"] ?? 0)
         #expect(snapshot.totals["finished"] == 5000 && started == 5000)
         #expect(snapshot.counts[.executing] == 0)

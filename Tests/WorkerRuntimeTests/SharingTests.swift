@@ -18,12 +18,12 @@ struct SharingTests {
         return queue
     }
 
-    /// One whose queues all have so many very short operations here.
+    /// Returns queues that each hold `count` very short operations.
     private func queue(_ shares: String, slots: Int, claimedAhead count: Int64) throws -> LocalQueue {
         var queue = try queue(shares, slots: slots)
         for index in queue.members.indices {
             for _ in 0..<16 { queue.members[index].pace.note(.microseconds(10)) }
-            queue.take(claimed(count), index, ties: .none)
+            queue.take(claimed(count), index, context: .none)
         }
         return queue
     }
@@ -32,14 +32,14 @@ struct SharingTests {
         (1...count).map { ClaimedOperation(fence: $0, header: OperationHeader(id: OperationID()), envelope: []) }
     }
 
-    @Test("get free slots by their weights, in turn")
+    @Test("Queues get free slots in turn, by weight")
     func weights() throws {
         var queue = try queue("a:3,b", slots: 8)
         _ = queue.distribute(.now)
         #expect(queue.slots.parts.map(\.reserved) == [6, 2])
     }
 
-    @Test("without work leave their slots to the others")
+    @Test("A queue without work leaves its slots to the others")
     func noWork() throws {
         var queue = try queue("a:3,b", slots: 8)
         queue.members[0].supply.runDry()
@@ -47,7 +47,7 @@ struct SharingTests {
         #expect(queue.slots.parts.map(\.reserved) == [0, 8])
     }
 
-    @Test("with reserved slots keep them, and take free ones as well")
+    @Test("A queue with reserved slots keeps them and also takes free ones")
     func reserved() throws {
         var queue = try queue("a=3,b", slots: 8)
         queue.members[0].supply.runDry()
@@ -58,13 +58,13 @@ struct SharingTests {
         #expect(queue.slots.parts.map(\.reserved) == [3, 5])
     }
 
-    @Test("get their part of the slots although another has claimed ahead, and a turn where there is none")
+    @Test("A queue gets its part of the slots beside one that claimed ahead; with one slot it gets a turn")
     func claimedAhead() throws {
         let now = Instant.now
         for (slots, after) in [(10, Duration.zero), (1, .milliseconds(99)), (1, .milliseconds(100))] {
             var queue = try queue("short,long", slots: slots)
             queue.members[1].supply.runDry()
-            queue.take(claimed(1000), 0, ties: .none)
+            queue.take(claimed(1000), 0, context: .none)
             var running = queue.runAll(now)
             #expect(running.count == slots)
             queue.members[1].supply.expectWork()
@@ -78,11 +78,11 @@ struct SharingTests {
         }
     }
 
-    @Test("of very short operations have their turns, too, where there are more long ones with work than slots")
+    @Test("A queue of very short operations gets turns beside more long ones than slots")
     func shortBesideMany() throws {
         var queue = try queue("short,one,two,three", slots: 1)
         for _ in 0..<16 { queue.members[0].pace.note(.microseconds(10)) }
-        queue.take(claimed(1000), 0, ties: .none)
+        queue.take(claimed(1000), 0, context: .none)
         var now = Instant.now
         var turns = [0, 0, 0, 0]
         for _ in 0..<640 {
@@ -92,7 +92,7 @@ struct SharingTests {
                 turns[0] += 1
                 queue.end(operation, .finished(result: []), ranFor: .microseconds(10), .now)
             }
-            // Each of the others takes 150 ms.
+            // Each long operation takes 150 ms.
             for index in 1...3 where queue.slots.parts[index].reserved > 0 {
                 turns[index] += 1
                 queue.slots.revoke(index)
@@ -102,7 +102,7 @@ struct SharingTests {
         #expect(turns[0] >= 500 && turns.dropFirst().allSatisfy { $0 >= 5 })
     }
 
-    @Test("of very short operations start by their weights")
+    @Test("Very short operations start by the weights of their queues")
     func weightsOfShort() throws {
         let now = Instant.now
         var queue = try queue("a:3,b", slots: 10, claimedAhead: 2000)
@@ -118,15 +118,15 @@ struct SharingTests {
         #expect(started == [1000, 330])
     }
 
-    @Test("give back what they have claimed ahead when nothing of them starts, whatever others do")
+    @Test("A queue gives back operations claimed ahead if none of its own starts, whatever other queues do")
     func stallOfOne() throws {
         let now = Instant.now
         var queue = try queue("a,b=1", slots: 2)
         queue.members[1].supply.runDry()
-        queue.take(claimed(3), 0, ties: .none)
+        queue.take(claimed(3), 0, context: .none)
         #expect(queue.runAll(now).map(\.fence) == [1])
         let later = now + .milliseconds(29_950)
-        queue.take(claimed(3), 1, ties: .none)
+        queue.take(claimed(3), 1, context: .none)
         #expect(queue.runAll(later).map(\.queue) == [1])
         #expect(queue.nextAlarm(later) == now + FairShare.longStall)
         queue.alarm(now + FairShare.longStall)
@@ -134,7 +134,7 @@ struct SharingTests {
         #expect(queue.members[1].outbox.isEmpty)
     }
 
-    @Test("of very short operations take turns of a hundred, so that many of one queue end together")
+    @Test("Very short operations take turns of a hundred, so many of one queue end together")
     func streaks() throws {
         let now = Instant.now
         var queue = try queue("a,b", slots: 2, claimedAhead: 250)
@@ -157,7 +157,7 @@ struct SharingTests {
         #expect(lengths.map(\.count) == [100, 100, 100, 100, 50, 50])
     }
 
-    @Test("start what they have claimed in the slot that they claimed for, although others never had a turn")
+    @Test("A claimed operation starts in its claimed slot, although another queue never had a turn")
     func claimedSlot() throws {
         let now = Instant.now
         var queue = try queue("first,second", slots: 1)
@@ -168,13 +168,13 @@ struct SharingTests {
         }
         let operation = ClaimedOperation(fence: 1, header: OperationHeader(id: OperationID()), envelope: [])
         queue.finish(exchange, 0)
-        queue.accept(Claim(status: .ok, operations: [operation], more: true), 0, of: exchange, ties: .none, now)
+        queue.accept(Claim(status: .ok, operations: [operation], more: true), 0, of: exchange, context: .none, now)
         queue.fill(now)
         #expect(queue.takeLine().map(\.fence) == [1])
         #expect(queue.slots.parts[1].reserved == 0)
     }
 
-    @Test("are written as on the command line")
+    @Test("Queues are parsed as on the command line")
     func parsing() throws {
         #expect(
             try QueueSelection(parsing: "mail:3,default,video=8,a:2=4")
@@ -189,7 +189,7 @@ struct SharingTests {
         }
     }
 
-    @Test("are all served, in proportion to their weights while both have work")
+    @Test("All queues are served in proportion to their weights while they have work")
     func proportions() async throws {
         let order = Mutex<[String]>([])
         let harness = Harness(
@@ -197,7 +197,7 @@ struct SharingTests {
             handlers: [
                 OperationHandler(name: "note") { _, context in
                     order.withLock { $0.append(context.queue) }
-                    // So long that nothing is claimed ahead of a free slot.
+                    // Long enough that nothing is claimed ahead
                     await takeTime(.milliseconds(2))
                     return []
                 }
@@ -213,7 +213,7 @@ struct SharingTests {
         try await harness.stop()
     }
 
-    @Test("of the namespace are all found by a worker for all of them, also a new one")
+    @Test("A worker for all queues of the namespace also finds a new one")
     func all() async throws {
         let harness = Harness(configuration: .quick("*", lease: .seconds(1)))
         let first = try await harness.broker.put("noop", queue: "one")
@@ -225,9 +225,9 @@ struct SharingTests {
     }
 }
 
-@Suite("What an operation reports", .timeLimit(.minutes(60)))
+@Suite("Reports of an operation", .timeLimit(.minutes(60)))
 struct ReportTests {
-    @Test("is there when it ends: the last progress, all lines in order, also those of its last moment")
+    @Test("All reports arrive before the end: the last progress and every log line in order")
     func before() async throws {
         let harness = Harness(handlers: [
             OperationHandler(name: "talk") { _, context in
@@ -241,14 +241,14 @@ struct ReportTests {
         harness.start()
         let id = try await harness.broker.put("talk")
         #expect(try await harness.broker.awaitEnd(of: [id], queue: "default", timeout: .seconds(5)) == [.finished])
-        // No waiting here: reports arrive before the end does.
+        // The test does not wait here: reports arrive before the end.
         let lines = try await harness.broker.log(id, queue: "default", from: 0, limit: 200).lines
         #expect(lines.map { String(decoding: $0.text, as: UTF8.self) } == (1...100).map { "line \($0)" })
         #expect(try await harness.detail(id)?.progress?.message == "at 100")
         try await harness.stop()
     }
 
-    @Test("is sent at most every 250 ms while it runs")
+    @Test("Reports are sent at most every 250 ms while the body runs")
     func rhythm() async throws {
         let counter = ReportCounter(InMemoryBroker())
         let harness = Harness(
@@ -257,7 +257,7 @@ struct ReportTests {
             handlers: [
                 OperationHandler(name: "talk") { _, context in
                     context.progress(0)
-                    // As soon as something was sent, there is more to say.
+                    // Each sent report is followed by new ones.
                     for await count in counter.reports where count <= 4 {
                         for _ in 0..<100 { context.progress(.random(in: 0...1)) }
                         if count == 4 { break }
@@ -270,13 +270,37 @@ struct ReportTests {
         harness.start()
         #expect(try await harness.reaches(.finished, id))
         let times = counter.times.withLock { $0 }
-        // The fifth goes out with the end, at once.
+        // The fifth call goes out at once, with the end.
         try #require(times.count == 5)
         #expect(times[3] - times[0] >= .milliseconds(750))
         try await harness.stop()
     }
 
-    @Test("of one queue waits for no other queue, whose server does not answer")
+    @Test(
+        "also has the lines of its logger if the worker is configured so; the worker's log always has them",
+        arguments: [false, true]
+    )
+    func logger(isStored: Bool) async throws {
+        var configuration = WorkerConfiguration.quick()
+        configuration.operationLogLevel = isStored ? .notice : nil
+        let talk = OperationHandler(name: "talk") { _, context in
+            context.logger.info("quiet")
+            context.logger.warning("loud", metadata: ["size": "3"])
+            return []
+        }
+        let harness = Harness(configuration: configuration, handlers: [talk])
+        harness.start()
+        let id = try await harness.broker.put("talk")
+        #expect(try await harness.reaches(.finished, id))
+        #expect(try await harness.lines(id) == (isStored ? ["warning loud size=3"] : []))
+        let whole =
+            "warning loud attempt=1 delivery=1 operation.id=\(id) operation.name=talk queue=default size=3 "
+            + "worker=\(harness.worker.id)"
+        #expect(harness.log.messages.contains(whole))
+        try await harness.stop()
+    }
+
+    @Test("A report of one queue does not wait for another queue whose server is silent")
     func separately() async throws {
         let server = SilentServer(InMemoryBroker(), queue: "away")
         let harness = Harness(
@@ -305,7 +329,7 @@ struct ReportTests {
 private final class ReportCounter: Forwarding {
     let base: InMemoryBroker
     let times = Mutex<[ContinuousClock.Instant]>([])
-    /// How many calls there were, after each.
+    /// The number of calls so far, after each call
     let reports: AsyncStream<Int>
     private let continuation: AsyncStream<Int>.Continuation
 
@@ -324,7 +348,7 @@ private final class ReportCounter: Forwarding {
     }
 }
 
-/// A broker that leaves the reports of one queue without an answer until the test lets it answer.
+/// A broker that leaves the reports of one queue unanswered until `answers` opens.
 private final class SilentServer: Forwarding {
     let base: InMemoryBroker
     let isAsked = Latch()

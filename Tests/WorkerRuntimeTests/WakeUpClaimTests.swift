@@ -10,12 +10,12 @@ import Testing
 struct WakeUpClaimTests {
     private let now = ContinuousClock.now
 
-    /// An idle one.
+    /// Returns an idle queue.
     private func queue(slots: Int = 8) -> LocalQueue {
         var queue = LocalQueue(slots: slots)
         queue.add(QueueShare("default"))
         queue.members[0].lease.hold(until: now + .seconds(60))
-        queue.accept(Claim(status: .ok), 0, ties: .none, now)
+        queue.accept(Claim(status: .ok), 0, context: .none, now)
         return queue
     }
 
@@ -32,13 +32,13 @@ struct WakeUpClaimTests {
         return exchange
     }
 
-    /// Begins one where it must be possible.
+    /// Begins a claim at the wake-up token, which must be possible here.
     private func begin(_ queue: inout LocalQueue) throws -> LocalQueue.WakeUpClaim {
         let asked = queue.beginAtWakeUp(0, now)
         return try #require(asked)
     }
 
-    @Test("is for few operations, and uses no slot while it waits")
+    @Test("A wake-up claim asks for few operations and uses no slot while it waits")
     func fewAndFree() throws {
         var queue = queue()
         #expect(try begin(&queue).capacity == LocalQueue.mostAtWakeUp)
@@ -48,7 +48,7 @@ struct WakeUpClaimTests {
         #expect(try begin(&small).capacity == 1)
     }
 
-    @Test("is not made by a worker that stops, nor by one of several queues")
+    @Test("A stopping worker, or one with several queues, makes no wake-up claim")
     func notMade() {
         var queue = queue()
         queue.phase = .draining
@@ -61,15 +61,15 @@ struct WakeUpClaimTests {
     }
 
     @Test(
-        "is not made again by a worker that was found to be busy, before that holds nothing; the token counts all the same"
+        "After the answer busy, a worker makes no wake-up claim before it holds nothing; the token still counts"
     )
     func busy() throws {
         var queue = queue()
-        queue.take(claim(1...1).operations, 0, ties: .none)
+        queue.take(claim(1...1).operations, 0, context: .none)
         _ = queue.runAll(now)
         let asked = try begin(&queue)
         let answer = WakeUpAnswer(wasWoken: true, claim: Claim(status: .busy))
-        let isOfUse = queue.accept(answer, 0, of: asked, ties: .none, now)
+        let isOfUse = queue.accept(answer, 0, of: asked, context: .none, now)
         #expect(isOfUse)
         guard let sent = exchange(&queue) else {
             Issue.record("what woke was not claimed")
@@ -77,15 +77,15 @@ struct WakeUpClaimTests {
         }
         #expect(sent.capacity == 7)
         queue.finish(sent, 0)
-        queue.accept(Claim(status: .ok), 0, of: sent, ties: .none, now)
+        queue.accept(Claim(status: .ok), 0, of: sent, context: .none, now)
         var again = queue.beginAtWakeUp(0, now)
         #expect(again == nil)
-        _ = queue.reconcile(Reconciliation(found: [], lost: [1], more: false), epoch: asked.epoch, 0, ties: .none)
+        _ = queue.reconcile(Reconciliation(found: [], lost: [1], more: false), epoch: asked.epoch, 0, context: .none)
         again = queue.beginAtWakeUp(0, now)
         #expect(again != nil)
     }
 
-    @Test("is not made while Redis is to be asked what the worker owns: both could name the same operation")
+    @Test("No wake-up claim is made while a reconcile call is due: both could return one operation")
     func notBesideAsking() {
         var queue = queue()
         queue.unanswered([], hadClaim: true, 0)
@@ -93,24 +93,30 @@ struct WakeUpClaimTests {
         #expect(asked == nil)
     }
 
-    @Test("starts what it brings, and asks for more only if there is more")
+    @Test("Operations of a wake-up claim start, and the worker asks for more only if more is ready")
     func starts() throws {
         var queue = queue()
         var asked = try begin(&queue)
-        let isOfUse = queue.accept(WakeUpAnswer(wasWoken: true, claim: claim(1...1)), 0, of: asked, ties: .none, now)
+        let isOfUse = queue.accept(WakeUpAnswer(wasWoken: true, claim: claim(1...1)), 0, of: asked, context: .none, now)
         #expect(isOfUse)
         let first = queue.runAll(now)
         #expect(first.map(\.fence) == [1])
         #expect(exchange(&queue) == nil)
         asked = try begin(&queue)
-        _ = queue.accept(WakeUpAnswer(wasWoken: true, claim: claim(2...3, more: true)), 0, of: asked, ties: .none, now)
+        _ = queue.accept(
+            WakeUpAnswer(wasWoken: true, claim: claim(2...3, more: true)),
+            0,
+            of: asked,
+            context: .none,
+            now
+        )
         let others = queue.runAll(now)
         #expect(others.map(\.fence) == [2, 3])
         #expect(exchange(&queue)?.capacity == 5)
     }
 
     @Test(
-        "brings nothing a second time that Redis named when it was asked: two beats counted it before it was answered"
+        "An operation that a reconcile call already returned is ignored in the answer to the wake-up claim"
     )
     func notTwice() throws {
         var queue = queue()
@@ -124,7 +130,7 @@ struct WakeUpClaimTests {
         }
         queue.finish(nil, 0)
         let found = Reconciliation(found: brought.operations, lost: [], more: false)
-        _ = queue.reconcile(found, epoch: epoch, 0, ties: .none)
+        _ = queue.reconcile(found, epoch: epoch, 0, context: .none)
         let started = queue.runAll(now)
         #expect(started.map(\.fence) == [1])
         queue.end(started[0], .finished(result: []), ranFor: .zero, .now)
@@ -134,24 +140,24 @@ struct WakeUpClaimTests {
         }
         queue.finish(sent, 0)
         queue.confirm(sent.ended, 0)
-        _ = queue.accept(WakeUpAnswer(wasWoken: true, claim: brought), 0, of: asked, ties: .none, now)
+        _ = queue.accept(WakeUpAnswer(wasWoken: true, claim: brought), 0, of: asked, context: .none, now)
         let again = queue.runAll(now)
         #expect(queue.members[0].lease.held.isEmpty && again.isEmpty)
     }
 
-    @Test("brings nothing after a lapse before Redis was asked what is still its own")
+    @Test("After a lapse, operations of a wake-up claim are ignored until the worker has reconciled")
     func lapse() throws {
         var queue = queue()
         let asked = try begin(&queue)
-        // Another call was told, by an answer that travelled long.
-        queue.accept(Claim(status: .noLease), 0, ties: .none, now)
+        // A late answer to another call reports the lapse.
+        queue.accept(Claim(status: .noLease), 0, context: .none, now)
         let beat = BeatReply(inFlight: 0, startable: false, sweepDue: false, cancels: [], cancelledThroughFence: 0)
         queue.renew(0, until: now + .seconds(60), beat, now)
-        _ = queue.accept(WakeUpAnswer(wasWoken: true, claim: claim(1...1)), 0, of: asked, ties: .none, now)
+        _ = queue.accept(WakeUpAnswer(wasWoken: true, claim: claim(1...1)), 0, of: asked, context: .none, now)
         #expect(queue.members[0].lease.held.isEmpty && queue.members[0].lease.mustAsk)
     }
 
-    @Test("asks what it was given when nothing was answered")
+    @Test("An unanswered wake-up claim causes a reconcile call")
     func unanswered() throws {
         var queue = queue()
         let epoch = try begin(&queue).epoch
@@ -161,19 +167,19 @@ struct WakeUpClaimTests {
             return
         }
         #expect(next > epoch)
-        // A worker that stops waits for the answer no longer than it must.
+        // A stopping worker waits only for the reconcile answer: the unanswered claim may have brought operations.
         #expect(queue.holdsNothing && queue.mayBeGivenMore)
         queue.finish(nil, 0)
-        _ = queue.reconcile(Reconciliation(found: [], lost: [], more: false), epoch: next, 0, ties: .none)
+        _ = queue.reconcile(Reconciliation(found: [], lost: [], more: false), epoch: next, 0, context: .none)
         #expect(!queue.mayBeGivenMore)
     }
 
-    @Test("puts the token back where another worker should have it")
+    @Test("The token goes back if another worker should have it")
     func putsBack() throws {
         var queue = queue()
         var asked = try begin(&queue)
         let refused = WakeUpAnswer(wasWoken: true, claim: Claim(status: .noLease))
-        var isOfUse = queue.accept(refused, 0, of: asked, ties: .none, now)
+        var isOfUse = queue.accept(refused, 0, of: asked, context: .none, now)
         #expect(!isOfUse)
         #expect(!queue.members[0].lease.isValid(now))
 
@@ -181,14 +187,14 @@ struct WakeUpClaimTests {
         asked = try begin(&queue)
         queue.phase = .draining
         let stale = WakeUpAnswer(wasWoken: true, claim: Claim(status: .staleEpoch))
-        isOfUse = queue.accept(stale, 0, of: asked, ties: .none, now)
+        isOfUse = queue.accept(stale, 0, of: asked, context: .none, now)
         #expect(!isOfUse)
         queue.phase = .running
-        isOfUse = queue.accept(stale, 0, of: asked, ties: .none, now)
+        isOfUse = queue.accept(stale, 0, of: asked, context: .none, now)
         #expect(isOfUse)
     }
 
-    @Test("does not unsay what a call that was sent after it has said")
+    @Test("A wake-up claim does not overwrite the answer of a call that was sent after it")
     func oneOfSeveral() throws {
         var queue = queue()
         let asked = try begin(&queue)
@@ -198,12 +204,12 @@ struct WakeUpClaimTests {
             return
         }
         queue.finish(sent, 0)
-        queue.accept(claim(1...8, more: true, due: 50), 0, of: sent, ties: .none, now)
-        _ = queue.accept(WakeUpAnswer(claim: claim(nil, due: 70)), 0, of: asked, ties: .none, now)
+        queue.accept(claim(1...8, more: true, due: 50), 0, of: sent, context: .none, now)
+        _ = queue.accept(WakeUpAnswer(claim: claim(nil, due: 70)), 0, of: asked, context: .none, now)
         #expect(queue.members[0].supply.state == .ready && queue.members[0].supply.nextDue == now + .milliseconds(50))
     }
 
-    @Test("says the highest fence that its worker was given")
+    @Test("A wake-up claim names the highest fence that its worker received")
     func saysHighestFence() async throws {
         let broker = HeardAtWakeUp(InMemoryBroker())
         let harness = Harness(broker: broker.base, connection: { _ in broker })
@@ -213,7 +219,7 @@ struct WakeUpClaimTests {
         try await harness.stop()
     }
 
-    @Test("is called back when the worker stops, and what it brings then goes back untried")
+    @Test("A stopping worker cancels the wake-up claim, and gives back untried what it still brings")
     func drain() async throws {
         let broker = LateRing(InMemoryBroker())
         let harness = Harness(broker: broker.base, connection: { _ in broker })
@@ -228,7 +234,7 @@ struct WakeUpClaimTests {
     }
 }
 
-/// A broker that remembers which fence each claim at a wake-up token was sent with.
+/// A broker that records the highest fence of each wake-up claim.
 private final class HeardAtWakeUp: Forwarding {
     let base: InMemoryBroker
     let highestFences = Mutex<[Int64]>([])
@@ -241,7 +247,7 @@ private final class HeardAtWakeUp: Forwarding {
     }
 }
 
-/// A broker at which something wakes just when a wait is called off, and that takes its time to say so.
+/// A broker that, after a cancelled wait, still claims an operation and answers 100 ms later.
 private final class LateRing: Forwarding {
     let base: InMemoryBroker
     let waits = Mutex(false)
@@ -252,7 +258,7 @@ private final class LateRing: Forwarding {
     func claimAtWakeUp(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> WakeUpAnswer {
         waits.withLock { $0 = true }
         _ = try? await base.waitForWakeUp(queues: [], timeout: timeout)
-        // Not in the task that was cancelled: there it would not wait.
+        // A separate task: in the cancelled task the sleep would end at once.
         await Task { try? await Task.sleep(for: .milliseconds(100)) }.value
         _ = try await base.put("noop")
         let claim = try await base.claim(request, queue: queue)

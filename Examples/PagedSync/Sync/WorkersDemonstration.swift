@@ -27,7 +27,7 @@ struct WorkersDemonstration {
         let syncs = try await replacedAndStopped(sync, reached)
         var ends: [OperationState] = []
         for sync in syncs {
-            for await _ in sync.changes {}
+            for try await _ in sync.changes {}
             ends.append(try await sync.state())
         }
         say("first, second and third sync: " + ends.map(\.rawValue).joined(separator: ", "))

@@ -47,12 +47,21 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
     public let message: String
     /// The affected operation, if the error concerns one.
     public let id: OperationID?
+    /// The stored failure of a dead operation: type, message and attempt of its last run; nil for other errors.
+    public let failure: OperationFailure?
 
     /// Makes an error.
-    public init(_ code: Code, _ message: String, id: OperationID? = nil) {
+    ///
+    /// - Parameters:
+    ///   - code: the kind of error.
+    ///   - message: one sentence: what happened, where, and what to do.
+    ///   - id: the affected operation.
+    ///   - failure: the stored failure of a dead operation.
+    public init(_ code: Code, _ message: String, id: OperationID? = nil, failure: OperationFailure? = nil) {
         self.code = code
         self.message = message
         self.id = id
+        self.failure = failure
     }
 
     public var description: String { message }

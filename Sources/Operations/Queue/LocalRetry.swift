@@ -1,7 +1,7 @@
 /// The decision after a failed attempt.
 public enum RetryDecision: Sendable, Equatable {
     /// Start another attempt after a pause, during which the operation holds no slot.
-    case after(Duration)
+    case retry(after: Duration)
     /// End the operation as cancelled: the work is no longer wanted.
     case discard
     /// End the operation as dead.
@@ -62,8 +62,8 @@ extension RetryPolicy {
         let pause = delay(afterAttempt: attempt)
         // A server can only make the pause longer. Otherwise "Retry-After: 0" would use up all attempts within
         // milliseconds.
-        guard let wish = (error as? any RetryTiming)?.retryAfter else { return .after(pause) }
-        return .after(max(pause, wish.limited))
+        guard let wish = (error as? any RetryTiming)?.retryAfter else { return .retry(after: pause) }
+        return .retry(after: max(pause, wish.limited))
     }
 }
 

@@ -85,7 +85,9 @@ final class EnqueueBuffer: Sendable {
     /// - Returns: the error to throw: a refusal of an admitted operation if Redis has refused one, otherwise `error`.
     private func end(_ receipt: EnqueueReceipt, admitted: Int, of count: Int, after error: any Error) -> any Error {
         let refusal = receipt.close()
-        let outcome = error as? OperationsError ?? OperationsError(.unavailable, "its enqueue was cancelled")
+        let outcome =
+            error as? OperationsError
+            ?? OperationsError(.unavailable, "the enqueue was cancelled before this operation entered the buffer")
         for index in admitted..<count { receipt.settle(index, .failure(outcome)) }
         return refusal ?? error
     }
@@ -109,10 +111,13 @@ final class EnqueueBuffer: Sendable {
         try Task.checkCancellation()
         guard ContinuousClock.now < deadline else {
             let sent =
-                count == 1 ? "it was not enqueued" : "the first \(admitted) of \(count) were taken, the rest was not"
+                count == 1
+                ? "the operation was not enqueued"
+                : "the first \(admitted) of \(count) operations were accepted, the others were not enqueued"
             throw OperationsError(
                 .bufferFull,
-                "Redis takes no operations and the buffer is full (\(limits.maxOperations) operations or \(limits.maxBytes) bytes): \(sent)"
+                "the buffer is full (at most \(limits.maxOperations) operations and \(limits.maxBytes) bytes) and "
+                    + "Redis accepts no operations: \(sent)"
             )
         }
         try? await Task.sleep(for: .milliseconds(5))

@@ -18,7 +18,8 @@ extension EnqueueOptions {
         guard !isForCompletion else {
             throw OperationsError(
                 .invalidOption,
-                "what starts with a completion cannot be in a group: it would count as removed after each run that fails; enqueue it at once, or let it wait in a group of its own"
+                "an operation with .withCompletion cannot enter a group, because each failed run removes it: "
+                    + "drop .group or .withCompletion"
             )
         }
         guard names.count <= GroupTerms.mostGroups else {
@@ -70,7 +71,8 @@ extension ProducerBroker where Self: OperatorBroker {
             guard let name = try await found(in: needed, waitingFor: home) else { continue }
             throw OperationsError(
                 .invalidOption,
-                "the operation is to be a member of group \(group.id) and to wait for operation \(name), which waits for that group",
+                "the operation cannot enter group \(group.id) and depend on \(name), which waits for that group: "
+                    + "drop the group or the dependency",
                 id: name.id
             )
         }
@@ -138,14 +140,16 @@ extension ProducerBroker where Self: OperatorBroker {
                 try? await remove(added.filter(new.contains), from: home)
                 throw OperationsError(
                     .invalidOption,
-                    "operation \(name.id) is there and waits for group \(group.id), which would wait for it",
+                    "the existing operation \(name.id) waits for group \(group.id), so it cannot be a member: "
+                        + "drop that dependency first",
                     id: name.id
                 )
             }
             guard try await add(added, to: home, note: { _ in }) else {
                 throw OperationsError(
                     .refused,
-                    "group \(group.id) takes no more members: \(added[0].id) is there, and is no member of it",
+                    "operation \(added[0].id) exists and cannot enter group \(group.id), "
+                        + "which takes no more members: use another group",
                     id: added[0].id
                 )
             }
@@ -238,7 +242,7 @@ extension NewOperation {
         if let group = names.first(where: needed.contains) {
             throw OperationsError(
                 .invalidOption,
-                "the operation is to wait for group \(group) and to be a member of it, which would wait for this one",
+                "the operation cannot be a member of group \(group) and wait for it: drop the group or the dependency",
                 id: id
             )
         }

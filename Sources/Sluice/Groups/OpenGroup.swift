@@ -20,7 +20,7 @@ public final class OpenGroup: Sendable {
     /// - Parameters:
     ///   - operation: the member.
     ///   - options: queue, priority, delay and so on.
-    public func add<Body: DistributedOperation>(_ operation: Body, _ options: EnqueueOptions...) {
+    public func add<Body: OperationArguments>(_ operation: Body, _ options: EnqueueOptions...) {
         add([operation], EnqueueOptions(options))
     }
 
@@ -29,11 +29,11 @@ public final class OpenGroup: Sendable {
     /// - Parameters:
     ///   - operations: the members.
     ///   - options: the options of each member.
-    public func add<Body: DistributedOperation>(_ operations: [Body], _ options: EnqueueOptions...) {
+    public func add<Body: OperationArguments>(_ operations: [Body], _ options: EnqueueOptions...) {
         add(operations, EnqueueOptions(options))
     }
 
-    private func add<Body: DistributedOperation>(_ operations: [Body], _ options: EnqueueOptions) {
+    private func add<Body: OperationArguments>(_ operations: [Body], _ options: EnqueueOptions) {
         let batch = MemberBatch(operations, EnqueueOptions(options, .group(group)))
         batches.withLock { batches in
             let last = batches.last as? MemberBatch<Body>
@@ -53,7 +53,7 @@ public final class OpenGroup: Sendable {
     /// - Returns: a handle to wait for the result, and to follow or cancel the operation.
     /// - Throws: as `SluiceClient.enqueue(_:_:)`.
     @discardableResult
-    public func enqueue<Body: DistributedOperation>(
+    public func enqueue<Body: OperationArguments>(
         _ operation: Body,
         _ options: EnqueueOptions...
     ) async throws -> OperationHandle<Body> {
@@ -93,7 +93,7 @@ private protocol SendableBatch: Sendable {
 }
 
 /// Operations of one type with the same options.
-private struct MemberBatch<Body: DistributedOperation>: SendableBatch {
+private struct MemberBatch<Body: OperationArguments>: SendableBatch {
     private var operations: [Body]
     private let options: EnqueueOptions
 

@@ -34,7 +34,7 @@ extension OperationContext {
     /// - Throws: as `SluiceClient.enqueue(_:_:)`; `.refused` in a local queue, and with `.withCompletion` if this
     ///   operation is untracked; `.leaseLost` with `.withCompletion` if this run no longer owns the operation.
     @discardableResult
-    public func enqueue<Body: DistributedOperation>(
+    public func enqueue<Body: OperationArguments>(
         _ operation: Body,
         _ options: EnqueueOptions...
     ) async throws -> OperationHandle<Body> {
@@ -51,7 +51,7 @@ extension OperationContext {
     /// - Throws: as `enqueue(_:_:)` of one operation. Some operations may be enqueued then; those bound to the
     ///   completion are removed if this run does not finish.
     @discardableResult
-    public func enqueue<Body: DistributedOperation>(
+    public func enqueue<Body: OperationArguments>(
         _ operations: [Body],
         _ options: EnqueueOptions...
     ) async throws -> [OperationHandle<Body>] {
@@ -106,7 +106,8 @@ extension OperationContext {
         guard link.isTracked, let producer = link.producer else {
             throw OperationsError(
                 .refused,
-                "what is enqueued .withCompletion needs the record of operation \(id), which is untracked: enqueue that tracked, or this at once",
+                "operation \(id) is untracked and cannot enqueue .withCompletion: "
+                    + "drop .untracked where it is enqueued, or drop .withCompletion",
                 id: id
             )
         }

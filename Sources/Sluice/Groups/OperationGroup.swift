@@ -33,14 +33,14 @@ public struct OperationGroup: Sendable, DependencyConvertible {
 
     /// The progress of the group now and after each change, until the group has ended; read twice a second.
     ///
-    /// The sequence throws as `progress()` does. The sequence ends early if its task is cancelled or, outside of
-    /// operations, its service is asked to shut down.
+    /// The sequence throws as `progress()` does, and `CancellationError` outside of operations if the service that
+    /// reads it is asked to shut down.
     public var progressChanges: AsyncThrowingStream<GroupProgress, any Error> {
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let task = Task {
                 do {
-                    _ = try await untilShutdown { try await follow { continuation.yield($0) } }
-                    continuation.finish()
+                    let end: Void? = try await untilShutdown { try await follow { continuation.yield($0) } }
+                    continuation.finish(throwing: end == nil ? CancellationError() : nil)
                 } catch { continuation.finish(throwing: error) }
             }
             continuation.onTermination = { _ in task.cancel() }
@@ -131,7 +131,7 @@ public struct OperationGroup: Sendable, DependencyConvertible {
     public func retry() async throws -> ChangeResult { try await client.retry([id], queue: queue)[0] }
 
     private var isNone: OperationsError {
-        OperationsError(.notFound, "operation \(id) in queue \(queue) is no group", id: id)
+        OperationsError(.notFound, "operation \(id) in queue \(queue) is not a group", id: id)
     }
 }
 

@@ -35,9 +35,9 @@ extension SluiceClient {
     public func withGroup(
         _ name: String,
         _ options: EnqueueOptions...,
-        onSuccess: (any DistributedOperation)? = nil,
-        onEnd: (any DistributedOperation)? = nil,
-        onFirstDeath: (any DistributedOperation)? = nil,
+        onSuccess: (any OperationArguments)? = nil,
+        onEnd: (any OperationArguments)? = nil,
+        onFirstDeath: (any OperationArguments)? = nil,
         ifAbandoned: AbandonedGroupPolicy = .cancel,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (OpenGroup) async throws -> Void
@@ -59,7 +59,7 @@ extension SluiceClient {
             try await open.send()
         } catch {
             // In a new task: a cancel of this task must not stop the cancel of the members.
-            await Task { _ = try? await group.cancel(reason: "its opener has thrown an error") }.value
+            await Task { _ = try? await group.cancel(reason: "the code that filled the group threw an error") }.value
             throw error
         }
         try await group.close()
@@ -81,9 +81,9 @@ extension SluiceClient {
     public func openGroup(
         _ name: String,
         _ options: EnqueueOptions...,
-        onSuccess: (any DistributedOperation)? = nil,
-        onEnd: (any DistributedOperation)? = nil,
-        onFirstDeath: (any DistributedOperation)? = nil,
+        onSuccess: (any OperationArguments)? = nil,
+        onEnd: (any OperationArguments)? = nil,
+        onFirstDeath: (any OperationArguments)? = nil,
         ifAbandoned: AbandonedGroupPolicy = .close,
         lease: Duration = .seconds(3600)
     ) async throws -> OperationGroup {
@@ -110,14 +110,14 @@ extension SluiceClient {
     private func openGroup(
         _ name: String,
         _ options: EnqueueOptions,
-        onSuccess: (any DistributedOperation)?,
-        onEnd: (any DistributedOperation)?,
-        onFirstDeath: (any DistributedOperation)?,
+        onSuccess: (any OperationArguments)?,
+        onEnd: (any OperationArguments)?,
+        onFirstDeath: (any OperationArguments)?,
         ifAbandoned: AbandonedGroupPolicy,
         lease: Duration
     ) async throws -> OperationGroup {
         let id = options.id ?? OperationID()
-        let given: [(GroupCallback.When, (any DistributedOperation)?)] = [
+        let given: [(GroupCallback.When, (any OperationArguments)?)] = [
             (.success, onSuccess), (.end, onEnd), (.firstDeath, onFirstDeath),
         ]
         var callbacks: [NewOperation] = []
@@ -162,14 +162,14 @@ extension SluiceClient {
             guard let state = GroupProgress(try await group.reference.detail())?.state else {
                 throw OperationsError(
                     .refused,
-                    "operation \(group.id) in queue \(group.queue) exists already and is no group: give another id",
+                    "operation \(group.id) in queue \(group.queue) exists and is not a group: use another id",
                     id: group.id
                 )
             }
             guard state == .blocked || state == .dead else {
                 throw OperationsError(
                     .refused,
-                    "group \(group.id) is \(state.rawValue) and takes no more members: give another id",
+                    "group \(group.id) is \(state.rawValue) and takes no more members: use another id",
                     id: group.id
                 )
             }
@@ -181,7 +181,7 @@ extension SluiceClient {
     }
 
     private func callback(
-        _ operation: some DistributedOperation,
+        _ operation: some OperationArguments,
         _ when: GroupCallback.When,
         of group: OperationID,
         queue: String
@@ -205,7 +205,7 @@ extension SluiceClient {
             case .otherKind:
                 throw OperationsError(
                     .notFound,
-                    "operation \(group.id) in queue \(group.queue) is no group",
+                    "operation \(group.id) in queue \(group.queue) is not a group",
                     id: group.id
                 )
             case .tooMany:
@@ -231,7 +231,11 @@ extension SluiceClient {
         do {
             let own = DependencyName(group.id, queue: group.queue)
             guard let other = try await broker.first(of: members, thatWaitsFor: own) else { return }
-            throw OperationsError(.invalidOption, "operation \(other) waits for group \(group.id)", id: group.id)
+            throw OperationsError(
+                .invalidOption,
+                "operation \(other) waits for group \(group.id), so it cannot be a member: drop that dependency first",
+                id: group.id
+            )
         } catch {
             _ = try? await broker.change(
                 NeedsChange(group.id, removed: members),
@@ -254,7 +258,8 @@ extension SluiceClient {
     private static func unknownMember(_ name: DependencyName, of group: OperationID?) -> OperationsError {
         OperationsError(
             .notFound,
-            "operation \(name) is not there: it never was, was removed, was untracked, or its time is over",
+            "operation \(name) does not exist: it was never enqueued, was removed, is untracked, "
+                + "or is past its retention",
             id: group
         )
     }

@@ -35,7 +35,7 @@ public struct ScheduleControl: Sendable {
     /// - Throws: `OperationsError` with `.invalidOption` for a recurrence that is invalid or has no instant left;
     ///   `.refused` if the queue has 1,000 other schedules; or as an enqueue.
     @discardableResult
-    public func set<Body: DistributedOperation>(
+    public func set<Body: OperationArguments>(
         _ id: String,
         _ recurrence: Recurrence,
         _ operation: Body,
@@ -89,13 +89,15 @@ public struct ScheduleControl: Sendable {
         guard options.id == nil, options.start == nil, options.tracked != false else {
             throw OperationsError(
                 .invalidOption,
-                "a schedule gives its operations their ids and times, and they are tracked: drop .id, .delay, .at and .untracked"
+                "a schedule sets the ids and times of its operations, which are tracked: drop .id, .delay, "
+                    + ".at and .untracked"
             )
         }
         guard new.links == nil else {
             throw OperationsError(
                 .invalidOption,
-                "operations of a schedule have no keys but the schedule's own: drop .unique and .key, and use ScheduleRules(overlap:)"
+                "a schedule does not support .unique, .key, .after and .group: drop them, "
+                    + "and use ScheduleRules(overlap:) instead of .unique"
             )
         }
         let definition = ScheduleDefinition(
@@ -171,7 +173,10 @@ public struct ScheduleControl: Sendable {
             return due
         }
         guard let next = definition.next(after: now) else {
-            throw OperationsError(.invalidOption, "\(definition.recurrence) has no instant between now and its end")
+            throw OperationsError(
+                .invalidOption,
+                "\(definition.recurrence) has no instant between now and the schedule's end: use a later end"
+            )
         }
         return next
     }
@@ -207,7 +212,7 @@ public struct ScheduleControl: Sendable {
     }
 
     private static func contended(_ id: String) -> OperationsError {
-        OperationsError(.refused, "schedule \(id) is changed by others again and again: try again")
+        OperationsError(.refused, "schedule \(id) was changed by others during \(tries) attempts: try again")
     }
 
     private func check(_ id: String, _ queue: String) throws(OperationsError) {
@@ -329,7 +334,11 @@ public struct ScheduleControl: Sendable {
         do { definition = try ScheduleDefinition(stored, queue: queue, seal: client.seal) } catch let failure
             as SealFailure
         {
-            throw OperationsError(.refused, "schedule \(id) is not accepted with these keys: \(failure.message)")
+            throw OperationsError(
+                .refused,
+                "the keys of this client do not accept schedule \(id): \(failure.message); "
+                    + "use the keys with which it was set"
+            )
         }
         let new = NewOperation(
             priority: definition.priority,

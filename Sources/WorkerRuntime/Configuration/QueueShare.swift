@@ -63,11 +63,19 @@ public enum QueueSelection: Sendable, Equatable {
         guard let value = Int(digits), (1...1000).contains(value) else {
             throw WorkerError(
                 .invalidConfiguration,
-                "queue \(OperationsError.quoted(String(text))): the \(role) must be a number from 1 to 1000"
+                "queue \(OperationsError.quoted(String(text))): "
+                    + "the \(role) is \(OperationsError.quoted(String(digits))): use 1 to 1000, as in mail:3=8"
             )
         }
         return value
     }
+}
+
+extension QueueSelection {
+    /// Selects queues by name, with weight 1 and without reserved slots.
+    ///
+    /// - Parameter names: the names of the queues, each once.
+    public init(_ names: [String]) { self = .named(names.map { QueueShare($0) }) }
 }
 
 extension QueueSelection: ExpressibleByArrayLiteral {

@@ -1,3 +1,4 @@
+import Logging
 import Operations
 
 /// Settings of a worker. `init` shows every default; the worker checks the settings once, at its start.
@@ -42,6 +43,8 @@ public struct WorkerConfiguration: Sendable {
     /// True = `Worker.run()` returns after `sluice workers stop`: for a program that is only a worker. A program that
     /// does other things as well stays up.
     public var endsWhenStopped: Bool
+    /// The level from which lines of `OperationContext.logger` also go to the operation's log; nil = none do.
+    public var operationLogLevel: Logger.Level?
 
     /// Creates a configuration. The worker checks it when it starts.
     ///
@@ -60,6 +63,8 @@ public struct WorkerConfiguration: Sendable {
     ///     limit.
     ///   - allowsEviction: true = accept a Redis that evicts operations when its memory is full.
     ///   - endsWhenStopped: true = `Worker.run()` returns after `sluice workers stop`.
+    ///   - operationLogLevel: the level from which lines of `OperationContext.logger` also go to the operation's log;
+    ///     nil = none do.
     public init(
         name: String? = nil,
         queues: QueueSelection = [QueueShare(Defaults.queue)],
@@ -73,7 +78,8 @@ public struct WorkerConfiguration: Sendable {
         maxOperations: Int? = nil,
         maxResidentBytes: Int64? = nil,
         allowsEviction: Bool = false,
-        endsWhenStopped: Bool = false
+        endsWhenStopped: Bool = false,
+        operationLogLevel: Logger.Level? = nil
     ) {
         self.name = name
         self.queues = queues
@@ -88,6 +94,7 @@ public struct WorkerConfiguration: Sendable {
         self.maxResidentBytes = maxResidentBytes
         self.allowsEviction = allowsEviction
         self.endsWhenStopped = endsWhenStopped
+        self.operationLogLevel = operationLogLevel
     }
 
     /// The smallest limit. A lower one is a mistake: no worker would live longer than one heartbeat.
@@ -115,7 +122,8 @@ public struct WorkerConfiguration: Sendable {
         if let maxResidentBytes {
             try check(
                 maxResidentBytes >= Self.leastResidentBytes,
-                "max resident memory is \(maxResidentBytes) bytes: use at least 16 MiB, an idle worker needs more"
+                "max resident memory is \(maxResidentBytes) bytes: use at least 16 MiB, "
+                    + "and more than an idle worker needs"
             )
         }
         if case .named(let shares) = queues { try validate(shares) }
@@ -125,18 +133,28 @@ public struct WorkerConfiguration: Sendable {
         try check(!shares.isEmpty, "a worker needs at least one queue")
         for share in shares {
             try NameRule.check(share.name, role: "queue")
-            try check((1...1000).contains(share.weight), "queue \"\(share.name)\": use a weight of 1 to 1000")
-            try check(share.reservedSlots >= 0, "queue \"\(share.name)\": reserved slots cannot be negative")
+            try check(
+                (1...1000).contains(share.weight),
+                "queue \"\(share.name)\" has a weight of \(share.weight): use 1 to 1000"
+            )
+            try check(
+                share.reservedSlots >= 0,
+                "queue \"\(share.name)\" has \(share.reservedSlots) reserved slots: use 0 or more"
+            )
             try check(
                 shares.count { $0.name == share.name } == 1,
                 "queue \"\(share.name)\" is named twice"
             )
         }
         let reserved = shares.reduce(0) { $0 + $1.reservedSlots }
-        try check(reserved <= slots, "\(reserved) slots are reserved, but the worker has \(slots)")
+        try check(
+            reserved <= slots,
+            "the queues reserve \(reserved) slots, but the worker has \(slots): reserve fewer, or use \(reserved) slots"
+        )
         try check(
             reserved < slots || shares.allSatisfy { $0.reservedSlots > 0 },
-            "all \(slots) slots are reserved, so a queue without reserved slots would never run"
+            "all \(slots) slots are reserved, so queues without reserved slots would never run: reserve fewer, "
+                + "or use more slots"
         )
     }
 

@@ -1,3 +1,4 @@
+import Logging
 import Operations
 import Synchronization
 
@@ -37,25 +38,27 @@ final class HeldOperation: OperationLink {
         var producer: RunProducer?
         var run: Run?
         /// The end hook to call if the operation is given up on; nil = already called.
-        var teller: (@Sendable (Settlement) -> Void)?
+        var endHook: (@Sendable (Settlement) -> Void)?
     }
 
     let claimed: ClaimedOperation
     /// The index of the operation's queue in the worker's local queue.
     let queue: Int
-    private let ties: QueueTies
+    private let context: QueueContext
     private let state = Mutex(State())
 
-    init(_ claimed: ClaimedOperation, queue: Int, ties: QueueTies) {
+    init(_ claimed: ClaimedOperation, queue: Int, context: QueueContext) {
         self.claimed = claimed
         self.queue = queue
-        self.ties = ties
+        self.context = context
     }
 
-    var queueName: String { ties.name }
+    var queueName: String { context.name }
+    var logger: Logger { context.logger }
+    var operationLogLevel: Logger.Level? { context.operationLogLevel }
     var fence: Int64 { claimed.fence }
     var id: OperationID { claimed.id }
-    var ownsLease: Bool { state.withLock { $0.stop != .lost && $0.phase != .ended } && ties.leaseIsValid() }
+    var ownsLease: Bool { state.withLock { $0.stop != .lost && $0.phase != .ended } && context.leaseIsValid() }
     var cancellation: Cancellation? { state.withLock { $0.cancellation } }
 
     /// Why the body was told to end.
@@ -96,7 +99,7 @@ final class HeldOperation: OperationLink {
             guard state.phase != .ended else { return nil }
             state.phase = .ended
             state.executorTask = nil
-            state.teller = nil
+            state.endHook = nil
             return (state.reports.isBusy, state.cancellation == nil && state.stop == nil, state.run)
         }
     }
@@ -108,24 +111,24 @@ final class HeldOperation: OperationLink {
     func giveUp(_ settlement: Settlement) -> (reportsAreBusy: Bool, run: Run?)? {
         let found = state.withLock { state -> (Bool, Run?, (@Sendable (Settlement) -> Void)?)? in
             guard state.phase != .claimed, state.phase != .ended else { return nil }
-            defer { (state.phase, state.executorTask, state.teller) = (.ended, nil, nil) }
-            return (state.reports.isBusy, state.run, state.teller)
+            defer { (state.phase, state.executorTask, state.endHook) = (.ended, nil, nil) }
+            return (state.reports.isBusy, state.run, state.endHook)
         }
-        guard let (reportsAreBusy, run, teller) = found else { return nil }
-        teller?(settlement)
+        guard let (reportsAreBusy, run, endHook) = found else { return nil }
+        endHook?(settlement)
         return (reportsAreBusy, run)
     }
 
     /// Sets the end hook to call if the operation is given up on.
-    func setTeller(_ teller: @escaping @Sendable (Settlement) -> Void) { state.withLock { $0.teller = teller } }
+    func setEndHook(_ endHook: @escaping @Sendable (Settlement) -> Void) { state.withLock { $0.endHook = endHook } }
 
     /// Takes the end hook, which is called once.
     ///
     /// - Returns: nil if the hook was taken before.
-    func takeTeller() -> (@Sendable (Settlement) -> Void)? {
+    func takeEndHook() -> (@Sendable (Settlement) -> Void)? {
         state.withLock { state in
-            defer { state.teller = nil }
-            return state.teller
+            defer { state.endHook = nil }
+            return state.endHook
         }
     }
 
@@ -155,8 +158,8 @@ final class HeldOperation: OperationLink {
             return (.some(state.executorTask), state.phase == .running && state.reports.add(.cancelAcknowledged))
         }
         guard let executorTask else { return false }
-        if isNew { ties.reportsWaiting(self) }
-        ties.toldToEnd(self)
+        if isNew { context.reportsWaiting(self) }
+        context.toldToEnd(self)
         executorTask?.cancel()
         return true
     }
@@ -170,7 +173,7 @@ final class HeldOperation: OperationLink {
             return (state.executorTask, state.kill)
         }
         kill?()
-        ties.toldToEnd(self)
+        context.toldToEnd(self)
         executorTask?.cancel()
     }
 
@@ -194,7 +197,7 @@ final class HeldOperation: OperationLink {
             return .some(state.executorTask)
         }
         guard let executorTask else { return false }
-        ties.toldToEnd(self)
+        context.toldToEnd(self)
         executorTask?.cancel()
         return true
     }
@@ -208,26 +211,26 @@ final class HeldOperation: OperationLink {
             if case .checkpoint(let json) = content { state.checkpoint = json }
             return state.reports.add(content)
         }
-        if isNew { ties.reportsWaiting(self) }
+        if isNew { context.reportsWaiting(self) }
     }
 
     func lastCheckpoint() async throws -> [UInt8]? {
         guard claimed.header.tracked else { return nil }
         if let own = state.withLock({ $0.checkpoint }) { return own }
-        return try await untilAnswered { try await ties.stored(id) }?.checkpoint
+        return try await untilAnswered { try await context.stored(id) }?.checkpoint
     }
 
     func inputs() async throws -> [DependencyInput] {
         guard claimed.header.linked else { return [] }
-        return try await untilAnswered { try await ties.inputs(id) }
+        return try await untilAnswered { try await context.inputs(id) }
     }
 
     var isTracked: Bool { claimed.header.tracked }
 
-    func slotWish(sliceIsOver: Bool) -> SlotWish? { ties.slotWish(sliceIsOver) }
+    func slotWish(sliceIsOver: Bool) -> SlotWish? { context.slotWish(sliceIsOver) }
 
     var producer: RunProducer? {
-        guard let (client, worker) = ties.producer else { return nil }
+        guard let (client, worker) = context.producer else { return nil }
         return state.withLock { state in
             if let known = state.producer { return known }
             let made = RunProducer(client: client, run: RunClaim(worker: worker, fence: fence, id: id))
@@ -242,10 +245,10 @@ final class HeldOperation: OperationLink {
             if let known = state.onceResults { return known }
             let made = OnceResults(
                 id: id,
-                read: { [self] in try await untilAnswered { try await ties.stored(id) }?.once ?? [:] },
+                read: { [self] in try await untilAnswered { try await context.stored(id) }?.once ?? [:] },
                 write: { [self] label, json in
                     let result = EffectResult(fence: fence, id: id, label: label, result: json)
-                    return try await untilAnswered { try await ties.remember(result) }
+                    return try await untilAnswered { try await context.remember(result) }
                 }
             )
             state.onceResults = made
@@ -261,7 +264,11 @@ final class HeldOperation: OperationLink {
                 where [.unavailable, .outcomeUnknown].contains(error.code)
             {
                 guard state.withLock({ $0.stop != .lost && $0.phase != .ended }) else {
-                    throw OperationsError(.leaseLost, "this run was stopped in an outage: \(error.message)", id: id)
+                    throw OperationsError(
+                        .leaseLost,
+                        "this run was stopped, because Redis did not answer within the outage grace: \(error.message)",
+                        id: id
+                    )
                 }
                 try await Task.sleep(for: .milliseconds(200))
             }
@@ -279,14 +286,18 @@ final class HeldOperation: OperationLink {
             state.reports.sent()
             return state.phase != .ended && state.reports.isBusy
         }
-        if again { ties.reportsWaiting(self) }
+        if again { context.reportsWaiting(self) }
     }
 }
 
 /// The calls that a held operation makes to its worker. All operations of one answer share them.
-final class QueueTies: Sendable {
+final class QueueContext: Sendable {
     /// The queue's name.
     let name: String
+    /// The worker's logger.
+    let logger: Logger
+    /// See `WorkerConfiguration.operationLogLevel`.
+    let operationLogLevel: Logger.Level?
     /// True while the worker's lease on the operation's queue is known to be valid.
     let leaseIsValid: @Sendable () -> Bool
     /// Called when an operation has something to report and had nothing before.
@@ -306,6 +317,8 @@ final class QueueTies: Sendable {
 
     init(
         name: String,
+        logger: Logger,
+        operationLogLevel: Logger.Level? = nil,
         leaseIsValid: @escaping @Sendable () -> Bool,
         reportsWaiting: @escaping @Sendable (HeldOperation) -> Void,
         stored: @escaping @Sendable (OperationID) async throws -> StoredByRuns?,
@@ -316,6 +329,8 @@ final class QueueTies: Sendable {
         toldToEnd: @escaping @Sendable (HeldOperation) -> Void = { _ in }
     ) {
         self.name = name
+        self.logger = logger
+        self.operationLogLevel = operationLogLevel
         self.leaseIsValid = leaseIsValid
         self.reportsWaiting = reportsWaiting
         self.stored = stored
@@ -374,7 +389,7 @@ struct PendingReports {
         defer { (lines, droppedLines) = ([], 0) }
         guard droppedLines > 0 || lines.count > Defaults.logLines else { return lines }
         drop(max(0, lines.count - Defaults.logLines + 1))
-        let note = "... \(droppedLines) lines are left out here: a log keeps the newest \(Defaults.logLines)"
+        let note = "... \(droppedLines) lines were dropped here: a log stores only the newest \(Defaults.logLines)"
         return [Array(note.utf8)] + lines
     }
 

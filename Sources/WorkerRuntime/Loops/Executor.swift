@@ -87,7 +87,7 @@ struct Executor: Sendable {
     private func unknownName(_ operation: HeldOperation, _ envelope: OperationEnvelope) -> Settlement {
         if let notice = core.unknownNames.note(envelope.name, .now) {
             core.logger.warning(
-                "no operation of this name is registered here; set aside for a worker that knows it",
+                "this worker has no operation of this name; the operation waits for a worker that registers it",
                 metadata: operation.metadata([
                     "operation.name": "\(notice.name.map(OperationsError.quoted) ?? "others")",
                     "operations": "\(notice.count)",
@@ -136,7 +136,7 @@ private struct Run {
             link: operation
         )
         if let hook = handler.onEnd {
-            operation.setTeller { settlement in
+            operation.setEndHook { settlement in
                 let isForced = operation.cancellation?.isForced == true
                 let failure: any Error =
                     isForced ? CancellationError() : StuckFailure(grace: core.configuration.cancelGrace)
@@ -152,7 +152,7 @@ private struct Run {
         // The body has ended in time; the end hook is not part of its time.
         core.deadlines.remove(operation)
         // If the operation was given up on, the end hook has been called already.
-        if let hook = handler.onEnd, operation.takeTeller() != nil { await tell(hook, outcome, context) }
+        if let hook = handler.onEnd, operation.takeEndHook() != nil { await tell(hook, outcome, context) }
         return outcome.settlement
     }
 
@@ -271,7 +271,7 @@ private struct Run {
         switch own ?? policy.decision(for: error, attempt: attempt) {
         case .discard: return (.cancelled, .discarded)
         case .dead: return (.dead, own == nil ? .exhausted : .final)
-        case .after(let pause):
+        case .retry(let pause):
             guard attempt < attempts else { return (.dead, .exhausted) }
             return (.retry(afterMilliseconds: max(0, pause.wholeMilliseconds)), .retry)
         }
@@ -281,7 +281,7 @@ private struct Run {
         let failing = error as? any OperationFailing
         return OperationFailure(
             type: failing?.failureType ?? String(describing: type(of: error)),
-            message: (error as? any LocalizedError)?.errorDescription ?? String(describing: error),
+            message: error.text,
             attempt: operation.claimed.attempt,
             delivery: operation.claimed.header.delivery,
             details: failing?.failureDetails,
@@ -308,7 +308,8 @@ private struct ResultTooLarge: OperationFailing, CustomStringConvertible {
     var failureType: String { "result" }
     var isRetryable: Bool { false }
     var description: String {
-        "the result has \(byteCount) bytes, \(Defaults.resultBytes) are allowed: store it elsewhere and return its address"
+        "the result has \(byteCount) bytes, and at most \(Defaults.resultBytes) are allowed: "
+            + "store it elsewhere and return its address"
     }
 }
 

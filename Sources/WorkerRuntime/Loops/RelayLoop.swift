@@ -23,7 +23,7 @@ struct RelayLoop: Sendable {
             guard let name = try await discover().filter({ !own.contains($0) }).randomElement() else { return }
             if let error = await core.broker.carryEnds(of: name).failure { throw error }
         } catch {
-            core.logger.debug("ends were not carried", metadata: ["error": "\(error)"])
+            core.logger.debug("ends were not relayed to other queues", metadata: ["error": "\(error)"])
         }
     }
 }

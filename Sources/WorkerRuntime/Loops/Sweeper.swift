@@ -83,8 +83,10 @@ struct Carrier: Sendable {
             try? await Task.sleep(for: .seconds(Double.random(in: Self.jitter)))
             for name in core.carries.take() where !Task.isCancelled {
                 guard let error = await core.broker.carryEnds(of: name).failure else { continue }
-                // The next heartbeat requests the relay again.
-                core.logger.info("ends were not carried", metadata: ["queue": "\(name)", "error": "\(error)"])
+                core.logger.info(
+                    "ends were not relayed to other queues; the next heartbeat tries again",
+                    metadata: ["queue": "\(name)", "error": "\(error)"]
+                )
             }
         }
     }

@@ -80,7 +80,7 @@ private struct Setup {
 
 @Suite("A producer's client", .nothingRefused, .timeLimit(.minutes(60)))
 struct ProducerTests {
-    @Test("A handle's value is what main returned")
+    @Test("The value of a handle is the result of main")
     func value() async throws {
         let setup = try await Setup()
         let handle = try await setup.sluice.enqueue(Resize(path: "a.png", width: 200), .priority(.high), .tags("x"))
@@ -92,13 +92,13 @@ struct ProducerTests {
         try await setup.end()
     }
 
-    @Test("Changes begin with what is now, and end with the end")
+    @Test("Changes begin with the current state and end with the terminal one")
     func changes() async throws {
         let setup = try await Setup()
         let handle = try await setup.sluice.enqueue(Resize(path: "b", width: 1), .delay(.seconds(3600)))
         var states: [OperationState] = []
-        for await change in handle.changes {
-            // The first one: now it may run.
+        for try await change in handle.changes {
+            // After the first change, let the operation run.
             if states.isEmpty { try await setup.sluice.retry([handle.id]) }
             states.append(change.state)
         }
@@ -107,11 +107,11 @@ struct ProducerTests {
         try await setup.end()
     }
 
-    @Test("A cancel with a reason ends it, and the value throws it")
+    @Test("A cancel with a reason ends the operation, and its value throws the reason")
     func cancel() async throws {
         let setup = try await Setup()
         let handle = try await setup.sluice.enqueue(Endless())
-        for await change in handle.changes where change.progress != nil {
+        for try await change in handle.changes where change.progress != nil {
             guard case .requested = try await handle.cancel(reason: "wrong file") else { continue }
         }
         let error = await #expect(throws: OperationsError.self) { try await handle.value }
@@ -140,7 +140,7 @@ struct ProducerTests {
     }
 
     @Test(
-        "Many operations keep their order, also that of their ids, and arrive all, or none; untracked ones have no value"
+        "A bulk enqueue keeps the order and stores all operations or none; untracked ones have no value"
     )
     func bulk() async throws {
         let setup = try await Setup()
@@ -168,7 +168,7 @@ struct ProducerTests {
     }
 
     @Test(
-        "By key: a fresh result is the answer, the latest replaces what runs, and automatic keys are of the arguments"
+        "Keyed runs: a fresh result is reused, the latest replaces a running one, automatic keys use the arguments"
     )
     func keyed() async throws {
         let setup = try await Setup()
@@ -179,7 +179,7 @@ struct ProducerTests {
         #expect(again.id == first.id && !again.isNew)
         #expect(try await again.value.path == "a@1")
         let former = try await keyed.run("work", onDuplicate: .replace, Endless())
-        for await change in former.changes where change.progress != nil { break }
+        for try await change in former.changes where change.progress != nil { break }
         let latest = try await keyed.run("work", onDuplicate: .replace, Resize(path: "c", width: 3))
         #expect(latest.isNew)
         #expect(try await latest.value.path == "c@3")
@@ -195,7 +195,7 @@ struct ProducerTests {
         try await setup.end()
     }
 
-    @Test("By name and JSON, and the same key twice is one operation")
+    @Test("An operation can be enqueued by name and JSON, and a repeated id is one operation")
     func untyped() async throws {
         let setup = try await Setup()
         let key = OperationID(key: "order 4711")
@@ -208,7 +208,7 @@ struct ProducerTests {
         try await setup.end()
     }
 
-    @Test("What is wrong is said before anything is sent")
+    @Test("Wrong options are refused before anything is sent")
     func mistakes() async throws {
         let setup = try await Setup()
         func code(_ call: () async throws -> Void) async -> OperationsError.Code? {
@@ -231,7 +231,7 @@ struct ProducerTests {
             await code { _ = try await SluiceClient.connect(to: "redis://127.0.0.1:1", timeout: .milliseconds(200)) }
                 == .unavailable
         )
-        // Made known by the worker, which may still be starting.
+        // The worker registers its queue, and may still be starting.
         try await eventually("no queue but the worker's is known") { try await sluice.broker.queues() == ["default"] }
         try await setup.end()
     }

@@ -10,7 +10,7 @@ private struct Step: DistributedOperation {
     func main(_ context: OperationContext) async throws -> Int { 1 }
 }
 
-/// Keeps what a client says.
+/// Records the log lines of a client.
 private final class LogLines: LogHandler {
     private let lines = Mutex<[String]>([])
     var metadata: Logger.Metadata {
@@ -34,7 +34,7 @@ private final class LogLines: LogHandler {
     }
 }
 
-/// A client, and a worker whose every step the test takes.
+/// A client, and a worker that the test drives step by step.
 private struct Puppet {
     let namespace = uniqueNamespace("wait")
     let broker: RedisBroker
@@ -95,37 +95,37 @@ private struct Puppet {
 struct WaitingTests {
     private let puppet = Puppet()
 
-    @Test("Changes bring each progress that is in Redis, as it comes")
+    @Test("Changes deliver each progress as soon as Redis stores it")
     func progress() async throws {
         let handle = try await puppet.sluice.enqueue(Step())
         let claimed = try await puppet.claim()
         let start = ContinuousClock.now
         var changes = handle.changes.makeAsyncIterator()
-        #expect(await changes.next()?.state == .executing)
+        #expect(try await changes.next()?.state == .executing)
         for step in 1...60 {
             try await puppet.report(claimed, step)
-            #expect(await changes.next()?.progress?.message == "step \(step)")
+            #expect(try await changes.next()?.progress?.message == "step \(step)")
         }
         try await puppet.complete(claimed)
-        #expect(await changes.next()?.state == .finished)
-        #expect(await changes.next() == nil)
-        // Each would come a second after the one before if it were only looked for.
+        #expect(try await changes.next()?.state == .finished)
+        #expect(try await changes.next() == nil)
+        // With polling alone, each progress would come one second after the previous one.
         #expect(ContinuousClock.now - start < .seconds(45))
         puppet.broker.close()
     }
 
-    @Test("Eight clients that follow one operation get each progress; a ninth finds it a second later")
+    @Test("Eight clients that follow one operation get each progress at once; a ninth gets it a second later")
     func followers() async throws {
         let handle = try await puppet.sluice.enqueue(Step())
         let claimed = try await puppet.claim()
         var followers = (0..<9).map { _ in handle.changes.makeAsyncIterator() }
-        for index in followers.indices { #expect(await followers[index].next()?.state == .executing) }
+        for index in followers.indices { #expect(try await followers[index].next()?.state == .executing) }
         try await puppet.report(claimed, 1)
-        for index in followers.indices { #expect(await followers[index].next()?.progress?.message == "step 1") }
+        for index in followers.indices { #expect(try await followers[index].next()?.progress?.message == "step 1") }
         puppet.broker.close()
     }
 
-    @Test("A value with a limit throws when the time is over, and says what is missing; the operation goes on")
+    @Test("A value with a timeout throws on time and says what is missing; the operation continues")
     func limit() async throws {
         let sluice = puppet.sluice
         let handle = try await sluice.enqueue(Step())
@@ -151,7 +151,7 @@ struct WaitingTests {
         puppet.broker.close()
     }
 
-    @Test("Changes with a limit throw when the time is over or the operation is not there, and end after the end")
+    @Test("Changes with a timeout throw on time or for an unknown operation, and end after the terminal state")
     func limitedChanges() async throws {
         let handle = try await puppet.sluice.enqueue(Step())
         func follow(_ handle: OperationHandle<Step>, _ timeout: Duration) async -> ([OperationState], OperationsError?)
@@ -176,18 +176,18 @@ struct WaitingTests {
         puppet.broker.close()
     }
 
-    @Test("Waits for a queue that no live worker serves are said in the log, once, and when a worker has come")
+    @Test("A wait for a queue without a live worker is logged once, and once more when a worker has come")
     func unserved() async throws {
         let sluice = puppet.sluice
         let handles = [try await sluice.enqueue(Step()), try await sluice.enqueue(Step())]
         let waits = handles.map { handle in Task { try await handle.value } }
-        let follower = Task { for await _ in handles[0].changes {} }
+        let follower = Task { for try await _ in handles[0].changes {} }
         let warning = "warning waiting for operations of a queue that no live worker serves; start one: sluice worker"
         let whole = "\(warning) -q default -N \(puppet.namespace) default"
         try await eventually("it is said") { puppet.lines.all == [whole] }
         for _ in handles { try await puppet.complete(try await puppet.claim()) }
         for wait in waits { #expect(try await wait.value == 1) }
-        await follower.value
+        try await follower.value
         #expect(puppet.lines.all.count <= 2, "\(puppet.lines.all)")
         puppet.broker.close()
     }

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Operations
 
-/// A cancel has taken effect when the call returns: the body's task is cancelled, or the pause is over.
+/// A cancel takes effect before the call returns: the task of the body is cancelled, or the pause is over.
 @Suite("Cancels of local operations take effect at once", .timeLimit(.minutes(60)))
 struct CancelTests {
-    @Test("A body that cancels its own operation is in a cancelled task, from its first step on")
+    @Test("A body that cancels its own operation runs in a cancelled task from its first step on")
     func fromInside() async throws {
         let missed = Guarded(0)
         for _ in 0..<5000 {
-            // One of its own each time, so that each body is the first thing that a new task does.
+            // A new queue each time: each body is then the first step of a new task.
             let queue = LocalOperationQueue()
             try await queue.add {
                 LocalOperation.current?.cancel()
@@ -21,7 +21,7 @@ struct CancelTests {
     }
 
     @Test(
-        "A cancel also ends an operation that was started with start(), one of another quality of service, and all at once"
+        "A cancel also ends an operation run by start(), one with another quality of service, and a whole queue"
     )
     func fromInsideElsewhere() async throws {
         let missed = Guarded<[String: Int]>([:])
@@ -47,7 +47,7 @@ struct CancelTests {
         #expect(missed.withLock { $0 } == [:])
     }
 
-    @Test("The timer of a pause can be cancelled before it can fire")
+    @Test("An operation stores the timer of a pause before the timer can fire")
     func timerIsKept() async throws {
         let missed = Guarded(0)
         let current = Guarded<LocalOperation?>(nil)
@@ -56,7 +56,9 @@ struct CancelTests {
             if operation.locked({ _ in operation.annex?.timer == nil }) { missed.withLock { $0 += 1 } }
         }
         let queue = LocalOperationQueue(clock: clock)
-        let options = LocalOperationOptions(retry: LocalRetry { _, attempt in attempt < 4 ? .after(.zero) : .dead })
+        let options = LocalOperationOptions(
+            retry: LocalRetry { _, attempt in attempt < 4 ? .retry(after: .zero) : .dead }
+        )
         for _ in 0..<3000 {
             let operation = queue.add(options) {
                 current.withLock { $0 = LocalOperation.current }
@@ -69,12 +71,12 @@ struct CancelTests {
     }
 
     @Test(
-        "A cancel in a long pause, after one of no length, ends it and leaves nothing behind",
+        "A cancel in a long pause after an empty one ends the operation and leaks nothing",
         arguments: [true, false]
     )
     func inTheSecondPause(inQueue: Bool) async throws {
         let options = LocalOperationOptions(
-            retry: LocalRetry { _, attempt in .after(attempt == 1 ? .zero : .seconds(3600)) }
+            retry: LocalRetry { _, attempt in .retry(after: attempt == 1 ? .zero : .seconds(3600)) }
         )
         let queue = LocalOperationQueue()
         for _ in 0..<300 {
@@ -102,7 +104,7 @@ struct CancelTests {
     }
 }
 
-/// Nothing takes time; says when something asks for time.
+/// A clock whose sleeps end at once. Each sleep calls `onSleep` first.
 private struct ImmediateClock: Clock {
     let onSleep: @Sendable () -> Void
     var now: ContinuousClock.Instant { .now }

@@ -5,12 +5,12 @@ import Testing
 
 @Suite("Retries and time limits of local operations", .timeLimit(.minutes(60)))
 struct RetryTests {
-    @Test("A retry waits for its pause without a slot, and keeps its dependents waiting")
+    @Test("A retry waits for its pause without a slot; its dependents stay blocked")
     func retry() async throws {
         let (clock, journal) = (TestClock(), Journal())
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 1, clock: clock)
         let options = LocalOperationOptions(
-            retry: LocalRetry { _, attempt in attempt < 3 ? .after(.seconds(attempt)) : .dead }
+            retry: LocalRetry { _, attempt in attempt < 3 ? .retry(after: .seconds(attempt)) : .dead }
         )
         let flaky = queue.add(options) {
             journal.note("try \(LocalOperation.current?.attempts ?? 0)")
@@ -34,7 +34,7 @@ struct RetryTests {
         #expect(flaky.attempts == 3)
     }
 
-    @Test("A body that snoozes runs again after the pause in the same attempt, also where none is to be retried")
+    @Test("A body that snoozes runs again after the pause in the same attempt, also without retries")
     func snooze() async throws {
         let (clock, journal) = (TestClock(), Journal())
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 1, clock: clock)
@@ -57,7 +57,7 @@ struct RetryTests {
     func cancelRetrying() async throws {
         let clock = TestClock()
         let queue = LocalOperationQueue(clock: clock)
-        let flaky = queue.add(LocalOperationOptions(retry: LocalRetry { _, _ in .after(.seconds(60)) })) {
+        let flaky = queue.add(LocalOperationOptions(retry: LocalRetry { _, _ in .retry(after: .seconds(60)) })) {
             throw Oops()
         }
         await clock.journal.wait(count: 1)
@@ -67,7 +67,7 @@ struct RetryTests {
         #expect(queue.operationCount == 0)
     }
 
-    @Test("A decision may discard, and errors may have their say, but only for a longer pause than the policy's")
+    @Test("A retry decision may discard, and an error may end or delay retries but never shorten a pause")
     func decisions() async throws {
         struct Hopeless: OperationFailing {
             var failureType: String { "hopeless" }
@@ -79,19 +79,19 @@ struct RetryTests {
         #expect(try await discarded.waitUntilFinished() == .cancelled)
         let policy = LocalRetry(RetryPolicy(attempts: 3, base: .seconds(1)))
         #expect(policy(Hopeless(), attempt: 1) == .dead)
-        #expect(policy(Busy(), attempt: 1) == .after(.seconds(17)))
+        #expect(policy(Busy(), attempt: 1) == .retry(after: .seconds(17)))
         #expect(policy(Busy(), attempt: 3) == .dead)
         struct Eager: RetryTiming { var retryAfter: Duration? }
         for wish in [Duration.zero, .seconds(-60), .milliseconds(999)] {
-            guard case .after(let pause) = policy(Eager(retryAfter: wish), attempt: 2) else { throw Oops() }
+            guard case .retry(let pause) = policy(Eager(retryAfter: wish), attempt: 2) else { throw Oops() }
             #expect(pause >= .seconds(2), "a wish of \(wish) does not shorten the policy's pause")
         }
         #expect(policy(Oops(), attempt: 3) == .dead)
-        guard case .after(let pause) = policy(Oops(), attempt: 2) else { throw Oops() }
+        guard case .retry(let pause) = policy(Oops(), attempt: 2) else { throw Oops() }
         #expect(pause >= .seconds(2) && pause <= .seconds(3))
     }
 
-    @Test("At its time limit an operation is cancelled, and is dead with the reason")
+    @Test("An operation that reaches its run timeout is cancelled and ends as dead with the reason")
     func timeLimit() async throws {
         let (clock, journal) = (TestClock(), Journal())
         let queue = LocalOperationQueue(clock: clock)
@@ -107,7 +107,7 @@ struct RetryTests {
         #expect(operation.state == .dead)
     }
 
-    @Test("One that does not end after its limit is given up on, and its slot is free")
+    @Test("An operation that does not end after its run timeout is given up, and its slot is free")
     func abandoned() async throws {
         let (clock, journal, gate, released) = (TestClock(), Journal(), Gate(), Gate())
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 1, clock: clock)
@@ -130,14 +130,14 @@ struct RetryTests {
             try await queue.waitUntilAllOperationsAreFinished()
             #expect(queue.executingCount == 0)
         }
-        // The body's late end changes nothing, and lets go of what it held.
+        // The late return of the body changes nothing and releases what the body held.
         gate.open()
         await released.wait()
         #expect(queue.executingCount == 0)
         #expect(try await queue.add { 1 }.value == 1)
     }
 
-    @Test("What is given up on is stuck until its body returns, and observers hear of it before the end")
+    @Test("An operation that was given up is stuck until its body returns; observers see `stuck` before the end")
     func stuck() async throws {
         let (clock, journal, gate, released) = (TestClock(), Journal(), Gate(), Gate())
         let queue = LocalOperationQueue(clock: clock)
@@ -167,7 +167,7 @@ struct RetryTests {
     }
 }
 
-/// Notes that it is in, and waits until its task is cancelled.
+/// Notes "in", then waits until its task is cancelled.
 func untilCancelled(_ journal: Journal) async {
     let gate = Gate()
     await withTaskCancellationHandler {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Operations
 
-/// Random schedules against `ReferenceModel`. A failure names its seed; `SLUICE_SEED=…` runs that one alone.
+/// Random schedules against `ReferenceModel`. A failure names its seed; `SLUICE_SEED=…` runs that seed alone.
 @Suite("Random schedules", .timeLimit(.minutes(60)))
 struct ScheduleTests {
     static let seeds: [UInt64] = {
@@ -25,7 +25,7 @@ struct ScheduleTests {
     }
 }
 
-/// A queue without executor tasks, driven by hand, and its model.
+/// A queue without executor tasks, driven by hand, and its model
 private struct Schedule {
     var model = ReferenceModel(queues: [.init(limit: 3), .init(limit: 1)])
     let queues: [LocalOperationQueue]
@@ -34,18 +34,18 @@ private struct Schedule {
     var numbers: [Int] = []
     var last = 0
     var generator: SeededGenerator
-    /// What was wrong with the answer to the last step.
+    /// The difference between the last answer and the expected one
     var wrongAnswer: String?
 
     init(seed: UInt64) {
         generator = SeededGenerator(seed: seed)
         let clock = TestClock()
         queues = [3, 1].map { LocalOperationQueue(maxConcurrentOperationCount: $0, clock: clock) }
-        // With that many executor tasks said to be on their way, none is ever started.
+        // The scheduler believes that this many executor tasks are starting, so it never starts one.
         for queue in queues { queue.core.scheduler.withLock { $0.idle = .max / 2 } }
     }
 
-    /// Does one random thing to both.
+    /// Applies one random step to both the queues and the model.
     mutating func step() -> String {
         let crowd = operations.count > 24
         switch Int.random(in: 0..<100, using: &generator) {
@@ -63,7 +63,7 @@ private struct Schedule {
         }
     }
 
-    /// What the two disagree about.
+    /// The first difference between queues and model, or nil
     var difference: String? {
         if let wrongAnswer { return wrongAnswer }
         for (number, operation) in operations {
@@ -79,7 +79,7 @@ private struct Schedule {
         return nil
     }
 
-    /// One of those held here for which something is true: the first from a random place on.
+    /// Returns an operation for which the condition holds: the first one from a random position on.
     private mutating func any(where condition: (ReferenceModel.Operation) -> Bool = { _ in true }) -> Int? {
         guard !numbers.isEmpty else { return nil }
         let start = Int.random(in: numbers.indices, using: &generator)
@@ -201,7 +201,7 @@ private struct Schedule {
             return take()
         }
         let chance = Int.random(in: 0..<10, using: &generator)
-        let end: BodyEnd = chance < 7 ? .returned : .threw(chance < 8 ? .after(.seconds(1)) : .dead)
+        let end: BodyEnd = chance < 7 ? .returned : .threw(chance < 8 ? .retry(after: .seconds(1)) : .dead)
         model.conclude(number, didReturn: chance < 7, retries: chance == 7)
         operation.decide { scheduler, effects in
             scheduler.conclude(operation, end, &effects)
@@ -210,7 +210,7 @@ private struct Schedule {
         return "\(number) ends: \(end)"
     }
 
-    /// Lets go of an ended operation, or of one that was never added and that nothing but this schedule holds.
+    /// Drops an operation that has ended. Also drops one that was never added and that only this schedule holds.
     private mutating func forget() -> String {
         guard let number = any(where: { $0.state.isTerminal || ($0.queue == nil && $0.edges.isEmpty) }) else {
             return take()

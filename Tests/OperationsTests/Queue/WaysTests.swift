@@ -23,7 +23,7 @@ private struct Introspection: DistributedOperation {
 
 private struct Discarding: DistributedOperation, RetryDeciding {
     static let name = "discarding"
-    static func retryPolicy(for error: any Error, attempt: Int) -> RetryDecision { error is Oops ? .discard : .dead }
+    static func decision(after error: any Error, attempt: Int) -> RetryDecision { error is Oops ? .discard : .dead }
     func main(_ context: OperationContext) async throws { throw Oops() }
 }
 
@@ -112,7 +112,7 @@ struct WaysTests {
         #expect(journal.entries.contains("a") && journal.entries.contains("b"))
     }
 
-    @Test("Blocking bodies hold threads of their own, more than the cooperative pool has, and tasks go on")
+    @Test("Blocking bodies may hold more threads than the cooperative pool has, and tasks continue")
     func blocking() async throws {
         let count = ProcessInfo.processInfo.activeProcessorCount * 4
         let threads = BlockingThreads(limit: count)
@@ -143,7 +143,7 @@ struct WaysTests {
         #expect(journal.entries == (0..<100).map { "\($0) 1" })
     }
 
-    @Test("A blocking body sees a cancel by looking")
+    @Test("A blocking body detects a cancel by checking for it")
     func blockingCancel() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
         let operation = queue.addBlocking {

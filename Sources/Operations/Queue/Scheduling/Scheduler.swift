@@ -123,7 +123,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
             self.end(operation, as: .cancelled, &effects)
         case .threw(.discard): self.end(operation, as: .cancelled, &effects)
         case .threw(.dead): self.end(operation, as: .dead, &effects)
-        case .threw(.after(let pause)):
+        case .threw(.retry(let pause)):
             park(operation)
             effects.retry = (operation, pause)
         case .snoozed(let pause):

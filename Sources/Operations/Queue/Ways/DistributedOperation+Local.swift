@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// ```swift
 /// extension Upload: RetryDeciding {
-///     static func retryPolicy(for error: any Error, attempt: Int) -> RetryDecision {
-///         error is AccountClosed ? .discard : .after(.seconds(30))
+///     static func decision(after error: any Error, attempt: Int) -> RetryDecision {
+///         error is AccountClosed ? .discard : .retry(after: .seconds(30))
 ///     }
 /// }
 /// ```
@@ -19,7 +19,7 @@ public protocol RetryDeciding: SendableMetatype {
     /// - Parameters:
     ///   - error: the error of `main`.
     ///   - attempt: the number of the attempt, from 1.
-    static func retryPolicy(for error: any Error, attempt: Int) -> RetryDecision
+    static func decision(after error: any Error, attempt: Int) -> RetryDecision
 }
 
 /// Adopt this to be called when an operation dies or ends.
@@ -149,7 +149,7 @@ extension LocalRetry {
             self.init(Work.retryPolicy)
             return
         }
-        self.init { error, attempt in deciding.retryPolicy(for: error, attempt: attempt) }
+        self.init { error, attempt in deciding.decision(after: error, attempt: attempt) }
     }
 }
 
@@ -182,20 +182,26 @@ private struct LocalLink: OperationLink {
 
 /// The shared state of a local operation's runs: its headers, and values that one run stores for the next.
 private final class LocalRuns: Sendable {
-    let stored: Guarded<StoredByRuns>
+    let stored = Guarded(StoredByRuns())
     let onceResults: OnceResults
     let headers: [String: String]
 
     init(_ id: OperationID, _ headers: [String: String]) {
         self.headers = headers
-        let stored = Guarded(StoredByRuns())
-        self.stored = stored
-        onceResults = OnceResults(id: id, read: { stored.withLock { $0.once } }) { label, json in
-            stored.withLock { stored in
-                let outcome = OnceResults.judge(label, json, beside: stored.once)
-                if outcome == .stored { stored.once[label] = json }
-                return outcome
-            }
+        let once = LocalOnce()
+        onceResults = OnceResults(id: id, read: { [:] }, write: { once.store($1, for: $0) })
+    }
+}
+
+/// The limits of `once` for an operation in a local queue, as in a worker.
+private final class LocalOnce: Sendable {
+    private let results = Guarded<[String: [UInt8]]>([:])
+
+    func store(_ json: [UInt8], for label: String) -> OnceResults.Stored {
+        results.withLock { results in
+            let outcome = OnceResults.judge(label, json, beside: results)
+            if outcome == .stored { results[label] = json }
+            return outcome
         }
     }
 }
