@@ -55,7 +55,7 @@ struct CostTests {
         let broker = RedisBroker(server.endpoint, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         defer { broker.close() }
         let worker = WorkerID()
-        let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 60_000, intervalMilliseconds: 5000, info: [])
+        let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 600_000, intervalMilliseconds: 5000, info: [])
         _ = try broker.beat(beat, queue: Self.queue)
         let operations = (0..<2000).map { _ in NewOperation(tracked: false, envelope: Self.envelope) }
         _ = try await broker.enqueueAll(operations, queue: Self.queue) { _ in }
@@ -82,7 +82,7 @@ struct CostTests {
     private func drainAll(_ broker: RedisBroker, count: Int) async throws {
         let worker = WorkerID()
         _ = try broker.beat(
-            Beat(worker: worker, epoch: 0, leaseMilliseconds: 60_000, intervalMilliseconds: 5000, info: []),
+            Beat(worker: worker, epoch: 0, leaseMilliseconds: 600_000, intervalMilliseconds: 5000, info: []),
             queue: Self.queue
         )
         let request = ClaimRequest(worker: worker, epoch: 0, capacity: Defaults.batch)
