@@ -2,7 +2,7 @@ import Operations
 import TerminalText
 
 extension MonitorView {
-    /// The title and the lines of the question about marked operations.
+    /// The title and the lines of the question about a change of marked operations.
     func text(of question: BulkQuestion) -> (title: String, lines: [[Span]]) {
         let verb = question.change.kind.title
         guard let plan = question.plan else {
@@ -34,7 +34,7 @@ extension MonitorView {
         return plan.change.kind == .cancel ? text.replacing("executing", with: "executing (asked to stop)") : text
     }
 
-    /// What the change leaves as it is.
+    /// Text about the operations that the change skips; nil = it skips none.
     private func others(_ plan: BulkPlan) -> String? {
         let refused = plan.states.filter { !plan.change.kind.allowed.contains($0.key) }
         var parts = refused.isEmpty ? [] : ["left as they are: " + StateCounts.text(refused)]
@@ -43,7 +43,7 @@ extension MonitorView {
         return parts.isEmpty ? nil : parts.joined(separator: "; ")
     }
 
-    /// The title and the lines of a change that goes on, or has ended with refusals.
+    /// The title and the lines of a change that runs, or that ended with refusals.
     func text(of work: BulkProgress) -> (title: String, lines: [[Span]]) {
         let all = max(work.expected, work.done + work.refused)
         let fraction = all > 0 ? Double(work.done + work.refused) / Double(all) : 0

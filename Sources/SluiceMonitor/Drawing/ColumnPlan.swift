@@ -7,9 +7,9 @@ struct ScreenColumn: Sendable {
     var alignment: TextAlignment
     /// Columns with higher numbers are left out first; 0 = never.
     var dropPriority: Int
-    /// Whether it grows into the remaining space, as far as its cells need.
+    /// Whether the column grows into the remaining space, as far as the cells need.
     var isFlexible: Bool
-    /// Whether to keep the end, and not the beginning, of a text that does not fit.
+    /// Whether a text that does not fit loses its beginning instead of its end.
     var keepsEnd: Bool
 
     init(
@@ -39,7 +39,7 @@ struct ScreenList: Sendable {
     var columns: [ScreenColumn]
     var rows: [Row] = []
 
-    /// The columns that fit, with their positions. The first cell of a line is for the marker.
+    /// Returns the columns that fit, with their positions. The first cell of a line is for the marker.
     private func plan(width: Int) -> [(index: Int, x: Int, width: Int)] {
         var kept = Array(columns.indices)
         func need(_ kept: [Int]) -> Int { kept.reduce(0) { $0 + columns[$1].width } + kept.count }

@@ -2,12 +2,12 @@ import Operations
 import TerminalText
 
 extension DetailText {
-    /// From this width on, ids are whole.
+    /// The smallest width at which ids are shown whole.
     private static let wholeIDs = 78
-    /// So much of a line stays for an operation. The lines before it are cut at their beginning.
+    /// The cells of a line kept for an operation. The branches before it are cut at their beginning.
     private static let operationRoom = 48
 
-    /// What the operation is connected with, as `sluice graph` draws it.
+    /// The connected operations, as `sluice graph` draws them.
     var graph: [[Span]] {
         guard let graph = pane.graph else { return [[Span(notRead, .dim)]] }
         let idLength = width < Self.wholeIDs ? ShortID.length(for: graph.order.map(\.id)) : OperationID.characterCount
@@ -38,7 +38,7 @@ extension DetailText {
         return branch.count > room ? style.cutMark + branch.suffix(room - 1) : branch
     }
 
-    /// What the operation depends on, and what depends on it.
+    /// The dependencies and the dependents of the operation.
     func links(_ detail: OperationDetail) -> [[Span]] {
         let links = detail.links
         let length = ShortID.length(for: links.needs.map(\.dependency.id) + links.dependents)
@@ -71,7 +71,7 @@ extension DetailText {
         return [Span(state.mark(ascii: style.usesASCII), state.role), Span(" \(id)\(policy)")]
     }
 
-    /// As many of the items as have room, at least one, and how many there are besides.
+    /// Returns as many items as fit, at least one, and the number of the others.
     private func row(_ label: String, _ items: [[Span]], of count: Int, end: String = "") -> [Span] {
         var shown = items
         while true {

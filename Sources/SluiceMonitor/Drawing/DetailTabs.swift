@@ -2,7 +2,9 @@ import Operations
 import TerminalText
 
 extension DetailText {
-    /// `[i]nfo  [a]ttempts 2  [l]ogs  [g]raph  [t]imeline  [r]aw`; where there is little room, `[i] [a] [l] [g]raph [t] [r]`.
+    /// The titles of the tabs: `[i]nfo  [a]ttempts 2  [l]ogs  [g]raph  [t]imeline  [r]aw`.
+    ///
+    /// A narrow screen shows `[i] [a] [l] [g]raph [t] [r]`.
     var tabs: [Span] {
         let attempts = pane.detail.map { " \($0.record.attempt)" } ?? ""
         let titles: [(DetailTab, String)] = [
@@ -33,7 +35,7 @@ extension DetailText {
         return lines.isEmpty ? [[Span("no attempt has failed", .dim)]] : lines
     }
 
-    /// The text on as many lines as it needs, at most 100.
+    /// Wraps a text, to at most 100 lines.
     private func wrapped(_ text: String, _ role: TextRole) -> [[Span]] {
         var lines: [[Span]] = []
         for paragraph in SafeText.log(text).split(separator: "\n", omittingEmptySubsequences: false) {
@@ -47,7 +49,7 @@ extension DetailText {
         return Array(lines.prefix(100))
     }
 
-    /// The kept log lines, with the times at which they were handed over.
+    /// The stored log lines, with the times at which Redis received them.
     var log: [[Span]] {
         guard !pane.log.isEmpty else { return [[Span("no log lines", .dim)]] }
         return pane.log.map { line in
@@ -57,7 +59,7 @@ extension DetailText {
         }
     }
 
-    /// What happened when, how long each step lasted, and where it lies in the whole.
+    /// The steps of the operation with their durations, and bars that show their place in the whole time.
     func timeline(_ detail: OperationDetail) -> [[Span]] {
         let timeline = OperationTimeline(detail, worker: worker(detail), now: pane.time)
         let barWidth = max(0, min(40, width - 54))

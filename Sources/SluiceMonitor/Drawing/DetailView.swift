@@ -3,7 +3,7 @@ import Operations
 import TerminalText
 
 extension OperationDetail {
-    /// Its name, not escaped for a terminal.
+    /// The name of the operation, not escaped for a terminal.
     var displayName: String { title() }
 }
 
@@ -30,16 +30,16 @@ extension MonitorView {
         }
     }
 
-    /// The lines for the text of a tab.
+    /// The number of lines for the text of a tab.
     private func detailSpace(header: Int) -> Int { max(0, size.height - 2 - header) }
 
-    /// How far the shown tab can be scrolled.
+    /// The greatest scroll position of the shown tab.
     package var detailScroll: Int {
         guard let text = detailText else { return 0 }
         return max(0, text.lines.count - detailSpace(header: text.header.prefix(headerSpace).count))
     }
 
-    /// The lines for what stands above every tab, such that a line of the tab has room.
+    /// The most lines above the tabs' text; at least one line of a tab stays visible.
     private var headerSpace: Int { max(0, size.height - 3) }
 
     private var detailText: DetailText? {
@@ -65,7 +65,7 @@ struct DetailText {
     let style: Style
     let width: Int
     let isFrozen: Bool
-    /// Whether its worker is lost.
+    /// Whether the operation runs on a lost worker.
     let isLost: Bool
 
     init(
@@ -86,7 +86,7 @@ struct DetailText {
         self.isLost = isLost
     }
 
-    /// What stands above every tab: the operation, and the tabs.
+    /// The lines above every tab: the operation and the tab titles.
     var header: [[Span]] {
         guard let detail = pane.detail else {
             let about = executing.map { "  \(SafeText.line($0.row.name))" } ?? ""
@@ -230,7 +230,7 @@ struct DetailText {
         }
     }
 
-    /// A text with a label, on up to eight lines.
+    /// Splits a text with a label into at most eight lines.
     private func block(_ label: String, _ text: String, _ role: TextRole = .plain, suffix: String = "") -> [[Span]] {
         let room = max(10, width - 7)
         var rest = text[...]

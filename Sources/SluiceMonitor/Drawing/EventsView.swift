@@ -2,7 +2,7 @@ import Operations
 import TerminalText
 
 extension MonitorView {
-    /// The cells of an id, or of who made a change.
+    /// The width in cells of the column for an id or for the author of a change.
     private var idWidth: Int { model.isWide ? OperationID.characterCount : 14 }
 
     func drawEvents(on grid: inout Grid) {

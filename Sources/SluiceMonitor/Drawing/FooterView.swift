@@ -1,7 +1,7 @@
 import TerminalText
 
 extension MonitorView {
-    /// Draws the last line: a notice, the reason why the data is old, or the keys that work here.
+    /// Draws the last line: a prompt, a notice, a pending change, the reason for old data, or key hints.
     func drawFooter(on grid: inout Grid) {
         let y = size.height - 1
         let line: [Span]
@@ -22,7 +22,7 @@ extension MonitorView {
         grid.put(line.truncated(toWidth: size.width - 2, mark: style.cutMark), x: 1, y: y)
     }
 
-    /// The hints for the keys that do something here. Those of the highest rank are left out until they fit.
+    /// The hints for the keys that work here. Hints of the highest rank are left out until the rest fits.
     private var hints: String {
         if model.help != nil { return "any key back" }
         var bindings = KeyTable.bindings(in: model.keyPlace, isReadOnly: model.isReadOnly)
@@ -40,7 +40,7 @@ extension MonitorView {
 }
 
 extension MonitorModel {
-    /// Whether an action does something with what is selected.
+    /// Whether an action can work on the selected item.
     func offers(_ action: KeyAction) -> Bool {
         switch action {
         case .open: selectedItem != nil
@@ -54,14 +54,15 @@ extension MonitorModel {
         }
     }
 
-    /// Whether a change may be possible for a target. Of marked operations that is not known before they are counted.
+    /// Whether a change may be possible for a target. Several marked operations always count as possible, because their
+    /// states are not counted yet.
     private func offers(_ kind: ChangeKind, for target: BulkTarget) -> Bool {
         guard case .marked(let addresses) = target, addresses.count == 1 else { return true }
         guard let state = detail?.detail?.state ?? listed(addresses[0])?.state else { return false }
         return kind.allowed.contains(state)
     }
 
-    /// The hint of keys, where it depends on what is selected.
+    /// The hint of keys; some depend on the selected item.
     func hint(of binding: KeyBinding) -> String {
         if binding.actions.values.contains(.pauseQueue), pausable?.isPaused == true { return "resume queue" }
         if binding.actions.values.contains(.quietWorker), case .worker(let id) = selectedItem,

@@ -17,7 +17,7 @@ package struct Look: Sendable, Hashable {
     package var role: TextRole
     /// Whether the data is old.
     package var isDim: Bool
-    /// Whether it is in the selected row.
+    /// Whether the cell is in the selected row.
     package var isSelected: Bool
 
     package init(_ role: TextRole = .plain, isDim: Bool = false, isSelected: Bool = false) {
@@ -142,7 +142,7 @@ package struct Grid: Sendable, Equatable {
         for offset in 1..<max(1, width) { cells[index + offset] = Cell(" ", width: 0, look: look) }
     }
 
-    /// Clears all cells of the wide glyph that covers a cell, if there is one.
+    /// Clears all cells of the wide glyph that covers a cell. Does nothing if no wide glyph covers it.
     private mutating func blankGlyph(at index: Int, before rowEnd: Int) {
         var first = index
         while cells[first].width == 0 { first -= 1 }

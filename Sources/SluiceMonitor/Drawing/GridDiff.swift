@@ -1,5 +1,5 @@
 import TerminalText
-/// Turns the difference of two screens into the bytes that make the one of the other.
+/// Computes the bytes that turn one screen into another.
 package struct GridDiff: Sendable {
     private let style: Style
     private var output = ""
@@ -8,9 +8,9 @@ package struct GridDiff: Sendable {
     private var look: Look?
 
     /// - Parameters:
-    ///   - old: the current screen; nil = unknown, or of another size.
+    ///   - old: the current screen; nil = unknown. A screen of another size counts as unknown.
     ///   - new: the new screen.
-    /// - Returns: the bytes, as one synchronized update; none if the screens are equal.
+    /// - Returns: the bytes, as one synchronized update; empty if the screens are equal.
     package static func bytes(from old: Grid?, to new: Grid, style: Style) -> [UInt8] {
         var diff = GridDiff(style: style)
         let base = old.flatMap { $0.size == new.size ? $0 : nil }
@@ -45,8 +45,8 @@ package struct GridDiff: Sendable {
             cursor = (x + 1, y)
             return
         }
-        // Terminals disagree about the width of such characters. So its cells are cleared first, and the next cell is addressed by its
-        // number.
+        // Terminals disagree about the width of such characters. So the glyph's cells are cleared first, and the next
+        // cell is addressed by its number.
         output += String(repeating: " ", count: cell.width)
         cursor = nil
         moveTo(x, y)

@@ -2,12 +2,12 @@ import Operations
 import TerminalText
 
 extension MonitorView {
-    /// The lines for groups at most: rows, and one that says how many more there are.
+    /// The most lines for groups: the rows, and one line with the number of the others.
     static let mostGroups = 6
 
     /// Draws the groups that have not ended: heading, header, and rows.
     ///
-    /// - Parameter lines: for all of these, at least 3.
+    /// - Parameter lines: the lines for heading, header and rows, at least 3.
     func drawGroups(on grid: inout Grid, y: Int, lines: Int) {
         let fits = model.groups.count <= lines - 2
         let rows = fits ? model.groups.count : lines - 3

@@ -13,7 +13,7 @@ extension MonitorView {
         let space = max(0, size.height - 4)
         let columns = size.width >= 80 ? 2 : 1
         let pages = max(1, (lines.count + space - 1) / max(1, space))
-        // The last columns stay full when there is no more to scroll to.
+        // At the end, the last pages fill all columns.
         let first = min(model.help?.scroll ?? 0, max(0, pages - columns)) * space
         let more = pages > columns ? "  (j k scroll)" : ""
         grid.put([Span("KEYS", .heading), Span(more, .dim)], x: 1, y: 2)

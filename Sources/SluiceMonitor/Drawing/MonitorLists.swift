@@ -2,7 +2,7 @@ import Operations
 import TerminalText
 
 extension MonitorView {
-    /// A count. Zero is dimmed, so that other counts stand out.
+    /// A count. Zero is dimmed to make other counts stand out.
     func count(_ count: Int, _ role: TextRole = .plain) -> [Span] {
         [Span(QuantityText.count(count), count == 0 ? .dim : role)]
     }
@@ -14,7 +14,7 @@ extension MonitorView {
         return [Span(text.count <= width ? text : DurationText.coarse(.milliseconds(milliseconds)))]
     }
 
-    /// How long ago the last heartbeat was: tenths of a second of a live worker.
+    /// The age of the last heartbeat: below ten seconds with tenths.
     private func heartbeat(_ milliseconds: Int64?) -> [Span] {
         guard let milliseconds, milliseconds < 10_000 else { return duration(milliseconds, width: 5) }
         return [Span(DurationText.tenths(.milliseconds(milliseconds)))]
@@ -30,7 +30,7 @@ extension MonitorView {
             ScreenColumn("OUT/s", 5, drop: 3), ScreenColumn("ERR/s", 5, drop: isOverview ? 9 : 6),
             ScreenColumn("WORKERS", 7, drop: isOverview ? 10 : 7), ScreenColumn("OLDEST", 6, drop: 1),
         ])
-        // When the next schedule of a queue runs.
+        // The column shows when the next schedule of a queue runs.
         let hasSchedules = model.board?.queues.contains { $0.schedules.count > 0 } ?? false
         if hasSchedules { list.columns.append(ScreenColumn("NEXT RUN", 8, drop: 5)) }
         list.columns.append(ScreenColumn("STATE", 11, .left))
@@ -43,7 +43,7 @@ extension MonitorView {
         return list
     }
 
-    /// - Parameter isLimited: some queue has a limit.
+    /// - Parameter isLimited: whether any queue has a limit.
     private func cells(of queue: QueueSummary, isLimited: Bool, hasSchedules: Bool) -> [[Span]] {
         let limit = queue.limits.concurrency.map(QuantityText.count) ?? "-"
         let executing = count(queue.count(.executing), .executing) + (isLimited ? [Span("/\(limit)", .dim)] : [])
@@ -57,7 +57,7 @@ extension MonitorView {
         ] + (hasSchedules ? [nextRun(of: queue)] : []) + [[Span(queue.condition.text, queue.condition.role)]]
     }
 
-    /// How long until the next schedule of a queue runs.
+    /// The time until the next schedule of a queue runs.
     private func nextRun(of queue: QueueSummary) -> [Span] {
         guard queue.schedules.count > 0 else { return [] }
         guard let next = queue.schedules.next, let now = model.board?.time else { return [Span("–", .dim)] }

@@ -1,7 +1,7 @@
 import Operations
 import TerminalText
 
-/// Draws the model: one screen for each size of the terminal.
+/// Draws the model for one size of the terminal.
 package struct MonitorView: Sendable {
     let model: MonitorModel
     let size: ScreenSize
@@ -48,7 +48,7 @@ package struct MonitorView: Sendable {
         }
     }
 
-    /// Dims data that is not live. The header has the reason.
+    /// Dims data that is not live. The header shows the reason.
     private func dimData(on grid: inout Grid) {
         for y in 1..<max(1, size.height - 1) { grid.restyle(y: y) { $0.isDim = true } }
     }
@@ -130,6 +130,6 @@ extension MonitorView {
 }
 
 extension [Span] {
-    /// The spans with a space between each two.
+    /// The spans with a space between them.
     func spaced(by space: String = " ") -> [Span] { Array(map { [$0] }.joined(separator: [Span(space)])) }
 }

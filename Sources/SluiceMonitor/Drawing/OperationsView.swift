@@ -42,7 +42,7 @@ extension MonitorView {
     /// `12 of 31`, or with a filter `12 match · scanned 200 of 1,204`.
     private func coverage(of reading: OperationsReading) -> String {
         let found = QuantityText.grouped(reading.operations.count)
-        // Counts are of the snapshot; the rows were read just after it.
+        // The counts are from the snapshot; the rows were read just after it.
         let total = QuantityText.grouped(max(reading.total, reading.scanned))
         let isFiltered = reading.request.query.filtersRows
         var text =
@@ -85,7 +85,7 @@ extension MonitorView {
         return list
     }
 
-    /// The arguments of the rows that may be on the screen, if it is wide enough for them.
+    /// The arguments of the rows near the selected one, if the screen is wide enough to show arguments.
     private func arguments(of rows: [OperationDetail]) -> [OperationAddress: String] {
         guard size.width >= 100 else { return [:] }
         let selected = rows.firstIndex { model.selectedItem == .operation($0.address) } ?? 0
@@ -119,7 +119,7 @@ extension MonitorView {
 }
 
 extension OperationDetail {
-    /// Progress, last error or reason of a cancel, not escaped for a terminal.
+    /// Progress, last error or the reason of a cancel, not escaped for a terminal.
     fileprivate var about: String {
         if let group = GroupProgress(self) { return group.shortText }
         return switch state {
@@ -134,6 +134,6 @@ extension OperationDetail {
 }
 
 extension Style {
-    /// What stands before a marked row.
+    /// The mark before a marked row.
     fileprivate var markedMark: String { usesASCII ? "*" : "✱" }
 }

@@ -2,7 +2,7 @@ import Operations
 import TerminalText
 
 extension MonitorView {
-    /// Draws lines 1 to 3 or 4: counters, rates, the sparkline if there is room, and the screens.
+    /// Draws the lines from 1 to 3 or 4: counts, rates, the sparkline if the screen has room, and the screens' titles.
     ///
     /// - Returns: the next line.
     func drawTop(on grid: inout Grid) -> Int {
@@ -17,8 +17,9 @@ extension MonitorView {
         return y + 1
     }
 
-    /// Draws `ready 1,204 sched 88 block 31 exec 24/32 …`: the counts of `stats`, of what Redis has now. Counts that do not fit are
-    /// left out from the right.
+    /// Draws `ready 1,204 sched 88 block 31 exec 24/32 …`: the counts of `stats`, as Redis has them now.
+    ///
+    /// Counts that do not fit are left out from the right.
     private func drawCounts(on grid: inout Grid, y: Int) {
         let board = model.board
         func item(_ word: String, _ state: OperationState, _ suffix: String = "") -> Span {
@@ -70,13 +71,13 @@ extension MonitorView {
             }
         }
         if hasProblem { spans += percentiles }
-        // The number of workers is left out before it is cut.
+        // The number of workers is left out whole, never cut.
         let width = spans.reduce(spans.count) { $0 + $1.text.displayWidth }
         if !hasProblem, !percentiles.isEmpty, width > size.width { spans.removeLast() }
         grid.put(spans.spaced(), x: 1, y: y)
     }
 
-    /// `wait p50 0.8s p95 4.1s   run p50 0.2s p95 2.9s`, of the last minutes.
+    /// `wait p50 0.8s p95 4.1s   run p50 0.2s p95 2.9s`, over the recent minutes.
     private static func percentiles(_ figures: Figures) -> [Span] {
         [("  wait", figures.wait), (" run", figures.run)].map { word, histogram in
             Span(
@@ -89,7 +90,7 @@ extension MonitorView {
         value.map { DurationText.precise(.microseconds(Int64($0 * 1000))) } ?? "–"
     }
 
-    /// Draws what ended in each second since the monitor began, and with figures also in the last hour.
+    /// Draws the ended operations of each second since the monitor began, and with statistics also of the last hour.
     private func drawSparkline(on grid: inout Grid, y: Int) {
         let hasHour = model.figures != nil
         let width = hasHour ? min(30, (size.width - 34) / 2) : min(60, size.width - 20)
@@ -146,7 +147,8 @@ extension MonitorView {
             .draw(on: &grid, headerAt: nil, rowsFrom: second + 1, lines: size.height - second - 2, style: style)
     }
 
-    /// The lines for queues. Each list gets the lines that it needs; if there are too few, queues get at most the smaller half.
+    /// Returns the number of lines for queues. Each list gets the lines that it needs. If space is short, queues get at
+    /// most the smaller half unless the other list leaves more.
     private func linesForQueues(of space: Int, queues: Int, executing: Int) -> Int {
         guard queues + executing > space else { return min(queues, max(0, space)) }
         return max(1, min(queues, max(space / 2, space - executing)))

@@ -6,7 +6,7 @@ extension MonitorView {
         let top = drawTop(on: &grid)
         let space = size.height - top - 2
         let queues = max(1, model.board?.queues.count ?? 0)
-        // Each with its heading and its header.
+        // Each list has a heading and a header.
         let wanted = (schedules: lines(model.schedules.count), groups: lines(min(model.groups.count, Self.mostGroups)))
         let lower = linesBelow(max(0, wanted.schedules + wanted.groups - 2), above: queues, space: space)
         let groups = min(wanted.groups, max(lower - wanted.schedules, lower / 2))
@@ -84,12 +84,12 @@ extension MonitorView {
         list.columns[state].isFlexible = true
         let queues = model.board?.queues ?? []
         for (row, queue) in queues.enumerated() { list.rows[row].cells[state] = [stateSpan(of: queue)] }
-        // Who has paused a queue is worth more than other columns.
+        // The pause with its author is worth more space than other columns.
         if queues.contains(where: { $0.pause != nil }) { list.columns[state].width = 26 }
         return list
     }
 
-    /// The state; of a paused queue also since when, by whom and why.
+    /// The state; for a paused queue also the age, the author and the reason of the pause.
     private func stateSpan(of queue: QueueSummary) -> Span {
         var text = queue.condition.text
         if let pause = queue.pause {

@@ -18,11 +18,12 @@ extension MonitorView {
         lostList.draw(on: &grid, headerAt: below + 1, rowsFrom: below + 2, lines: lost - 2, style: style)
     }
 
-    /// The lines of a second list, with its heading and its header: at least a third of the screen.
+    /// Returns the lines for a second list with its heading and header: at most a third of the screen, or the free
+    /// space if that is more.
     ///
     /// - Parameters:
-    ///   - rows: of the second list.
-    ///   - above: rows of the first list.
+    ///   - rows: the rows of the second list.
+    ///   - above: the rows of the first list.
     func linesBelow(_ rows: Int, above: Int, space: Int) -> Int {
         rows == 0 ? 0 : min(rows + 2, max(space - above, space / 3))
     }

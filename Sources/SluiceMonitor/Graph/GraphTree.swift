@@ -1,11 +1,11 @@
 import Operations
 import TerminalText
 
-/// A graph of operations as a tree, in which each operation stands below what it depends on.
+/// A graph of operations as a tree: each operation stands below its dependencies.
 package struct GraphTree {
     /// A line of the tree, safe to print.
     package struct Row: Sendable, Equatable {
-        /// The lines from what it depends on, before the operation.
+        /// The branch lines before the operation.
         package var branch: String
         package var spans: [Span]
     }
@@ -16,7 +16,7 @@ package struct GraphTree {
         case others([DependencyName], branch: String)
     }
 
-    /// Of the operations below one, and of the roots, so many are drawn.
+    /// The most siblings that are drawn; the others are only counted.
     private static let shownSiblings = 20
 
     package private(set) var rows: [Row] = []
@@ -26,11 +26,11 @@ package struct GraphTree {
     private let view: PayloadView
     private let idLength: Int
     private var shown: Set<DependencyName> = []
-    /// On a way from a root to the subject, what follows each operation; nil = the root.
+    /// The path from a root to the subject: the next operation after each one; nil = the root.
     private var way: [DependencyName?: DependencyName] = [:]
 
     /// - Parameters:
-    ///   - subject: is marked, and drawn however many siblings it has.
+    ///   - subject: the marked operation, drawn even if it has many siblings.
     ///   - view: the keys that read the names of groups.
     ///   - idLength: the number of characters of ids, counted from their ends.
     package init(
@@ -56,7 +56,7 @@ package struct GraphTree {
         way[nil] = id
     }
 
-    /// What depends on an operation stands below it once. Without recursion: a chain may have any length.
+    /// Draws each operation once, below its dependency. Works without recursion, because a chain may have any length.
     private mutating func draw() {
         var open = Array(items(graph.roots, below: nil, indent: "").reversed())
         while let item = open.popLast() {
@@ -71,7 +71,7 @@ package struct GraphTree {
         }
     }
 
-    /// - Parameter parent: nil = the siblings are the roots.
+    /// - Parameter parent: the dependency above the siblings; nil = the siblings are the roots.
     private func items(_ siblings: [DependencyName], below parent: DependencyName?, indent: String) -> [Item] {
         let drawn = drawn(siblings, below: parent)
         let others = siblings.count > drawn.count ? siblings.filter { !drawn.contains($0) } : []
@@ -88,7 +88,7 @@ package struct GraphTree {
         return items
     }
 
-    /// The first siblings, with the one that leads to the subject.
+    /// Returns the first siblings, including the one on the path to the subject.
     private func drawn(_ siblings: [DependencyName], below parent: DependencyName?) -> [DependencyName] {
         let first = Array(siblings.prefix(Self.shownSiblings))
         guard first.count < siblings.count, let wanted = way[parent], !first.contains(wanted) else { return first }
@@ -99,7 +99,8 @@ package struct GraphTree {
     private var between: String { style.usesASCII ? "|- " : "├─ " }
     private var last: String { style.usesASCII ? "`- " : "└─ " }
 
-    /// `► 7QK2MX merge  executing  2.1s  ◀`; what is in another queue has that before its id, and a group the number of its ended members.
+    /// `► 7QK2MX merge  executing  2.1s  ◀`, with the queue before the id if it is another queue, and a group's ended
+    /// members.
     private func spans(_ node: OperationGraph.Node, isRepeated: Bool) -> [Span] {
         let state = node.detail.state
         let place = node.detail.queue == subject.queue ? "" : "\(node.detail.queue)/"
@@ -123,7 +124,8 @@ package struct GraphTree {
 }
 
 extension OperationGraph {
-    /// `10 operations: 5 finished, 1 executing, 4 blocked`, and, if one has run, `critical path 4m10s over 3`.
+    /// `10 operations: 5 finished, 1 executing, 4 blocked`, and `critical path 4m10s over 3` if an operation has
+    /// started.
     package var summary: [String] {
         let count = "\(QuantityText.grouped(order.count)) \(order.count == 1 ? "operation" : "operations")"
         let counts = "\(count): \(StateCounts.text(self.counts))"

@@ -1,18 +1,20 @@
 import Operations
 
-/// Operations that depend on each other, as they were when they were read. They may be in several queues: each name has its queue.
+/// Operations that depend on each other, as they were when they were read.
+///
+/// The operations may be in several queues, so each name includes the queue.
 package struct OperationGraph: Sendable {
     package struct Node: Sendable {
         package var detail: OperationDetail
-        /// What it depends on, of what is in the graph, in the order of their names.
+        /// The dependencies that are in the graph, sorted by name.
         package var needs: [DependencyName] = []
-        /// What depends on it, of what is in the graph, in the order of their names.
+        /// The dependents that are in the graph, sorted by name.
         package var dependents: [DependencyName] = []
 
-        /// With its queue.
+        /// The name of the operation, with its queue.
         package var name: DependencyName { detail.name }
 
-        /// How long its last run took, or takes until `now`.
+        /// Returns the duration of the last run in milliseconds; a run in progress counts until `now`.
         package func runTime(now: Int64) -> Int64 {
             let record = detail.record
             guard record.startedAt > 0 else { return 0 }
@@ -21,11 +23,11 @@ package struct OperationGraph: Sendable {
     }
 
     package private(set) var nodes: [DependencyName: Node] = [:]
-    /// Each operation behind what it depends on; among equals by their names.
+    /// All operations, each after its dependencies; within a level sorted by name.
     package private(set) var order: [DependencyName] = []
-    /// Whether there are operations that were not read, since they are too many.
+    /// Whether operations are missing because the graph has more than the limit.
     package private(set) var isCutShort = false
-    /// Server time at which it was read.
+    /// The server time at which the graph was read, in milliseconds.
     package let time: Int64
 
     init(_ details: [OperationDetail], needs: [DependencyName: [DependencyName]], isCutShort: Bool, time: Int64) {
@@ -42,7 +44,7 @@ package struct OperationGraph: Sendable {
         order = sorted()
     }
 
-    /// What depends on nothing in the graph.
+    /// The operations without dependencies in the graph.
     package var roots: [DependencyName] { order.filter { nodes[$0]?.needs.isEmpty ?? false } }
 
     package var counts: [OperationState: Int] {
@@ -65,7 +67,8 @@ package struct OperationGraph: Sendable {
         return order
     }
 
-    /// The path along which the runs took longest, and how long, in milliseconds. What has not started counts as nothing.
+    /// The path with the longest sum of runs, and this sum in milliseconds. Operations that have not started count as
+    /// zero.
     package var criticalPath: (names: [DependencyName], milliseconds: Int64) {
         var longest: [DependencyName: (time: Int64, before: DependencyName?)] = [:]
         for id in order {
@@ -86,12 +89,12 @@ package struct OperationGraph: Sendable {
 }
 
 extension MonitorBroker {
-    /// Reads what an operation is connected with along its edges, in both directions, the nearest first.
+    /// Reads the operations connected with an operation by dependencies, in both directions, nearest first.
     ///
     /// - Parameters:
-    ///   - id: where it begins.
-    ///   - limit: read no more operations than these.
-    /// - Returns: nil if there is no such operation.
+    ///   - id: the operation at which the search begins.
+    ///   - limit: the most operations to read.
+    /// - Returns: nil if the operation does not exist.
     package func graph(of id: OperationID, queue: String, limit: Int) async throws -> OperationGraph? {
         let subject = DependencyName(id, queue: queue)
         var seen: Set<DependencyName> = [subject]
@@ -106,7 +109,8 @@ extension MonitorBroker {
             for detail in layer {
                 let dependencies = try await dependencies(of: detail)
                 needs[detail.name] = dependencies
-                // Edges come from what each needs. What depends on it only leads on, as long as there is room.
+                // The graph stores dependencies only. Dependents are read to find more operations, until the limit is
+                // reached.
                 let dependents = isCutShort ? [] : try await dependents(of: detail, limit: limit + 1)
                 for other in dependencies + dependents where !seen.contains(other) {
                     guard seen.count < limit else {
@@ -141,7 +145,7 @@ extension MonitorBroker {
         return names.map { $0.from(detail.queue) }
     }
 
-    /// Reads the details of any number of operations of any queues; what is unknown is left out.
+    /// Reads the details of any number of operations in any queues. Unknown operations are left out.
     private func allDetails(_ names: [DependencyName]) async throws -> [OperationDetail] {
         var all: [OperationDetail] = []
         for (queue, names) in Dictionary(grouping: names, by: \.queue).sorted(by: { ($0.key ?? "") < ($1.key ?? "") }) {
@@ -153,11 +157,11 @@ extension MonitorBroker {
 }
 
 extension OperationDetail {
-    /// With its queue.
+    /// The name of the operation, with its queue.
     package var name: DependencyName { DependencyName(id, queue: queue) }
 }
 
 extension DependencyName {
-    /// What a queue calls like this, with its queue.
+    /// Adds the queue to a name that has none, because it refers to the queue that stores it.
     fileprivate func from(_ queue: String) -> DependencyName { DependencyName(id, queue: self.queue ?? queue) }
 }

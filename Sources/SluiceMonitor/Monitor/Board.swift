@@ -12,7 +12,7 @@ package struct QueueSummary: Sendable {
     package var limits: QueueLimits
     package var schedules: ScheduleSummary
     package var liveWorkers: Int
-    /// Who paused the queue, when and why; nil = not paused, or not known.
+    /// The author, time and reason of the pause; nil = not paused, or not known.
     package var pause: OperatorTrace?
 
     init(_ snapshot: QueueSnapshot, rates: Rates) {
@@ -43,9 +43,9 @@ package struct Board: Sendable {
     /// Ended operations per second, oldest first.
     package var throughput: [Double]
     package var isIdle: Bool
-    /// Why servers take no writes.
+    /// The reasons why servers refuse writes.
     package var refusals: [WriteRefusal]
-    /// Operations that wait for a worker that knows their name, by queue.
+    /// Operations that wait for a worker that handles their name, by queue.
     package var unhandled: [UnhandledNote]
     /// The workers of each queue whose lease there has run out.
     private var lostWorkers: [String: Set<String>]
@@ -64,7 +64,7 @@ package struct Board: Sendable {
         lostWorkers = Dictionary(snapshot.queues.map { ($0.queue, $0.lostWorkers) }) { first, _ in first }
     }
 
-    /// Whether an operation executes at a worker that is lost.
+    /// Whether an operation runs on a lost worker.
     func isLost(_ detail: OperationDetail) -> Bool {
         guard detail.state == .executing, let worker = detail.worker else { return false }
         return lostWorkers[detail.queue]?.contains(worker) ?? false

@@ -3,11 +3,11 @@ import TerminalText
 
 /// The question before a change of marked operations.
 package struct BulkQuestion: Sendable, Equatable {
-    /// A change of more operations is confirmed by typing their number.
+    /// The most operations that can be changed without typing their number.
     package static let mostWithoutNumber = 100
 
     package let change: BulkChange
-    /// What the change would do; nil = it is being counted.
+    /// The effect of the change; nil = the operations are being counted.
     package var plan: BulkPlan?
     package var reason = ""
     package var isTypingReason = false
@@ -39,7 +39,7 @@ extension MonitorModel {
         return nil
     }
 
-    /// Takes what a change would do, if the question about it is still asked.
+    /// Takes the counted effect of a change, if the dialog still asks about this change.
     package mutating func ingest(_ plan: BulkPlan) {
         guard case .bulk(var question) = dialog, question.change == plan.change, question.plan == nil else { return }
         guard plan.possible > 0 else {
@@ -59,7 +59,7 @@ extension MonitorModel {
         notice = Notice("not counted: \(message)", .dead)
     }
 
-    /// Takes how far a change is. At its end the marks go, and what was refused is listed.
+    /// Takes the progress of a change. At the end, the marks are removed and refusals are listed.
     package mutating func ingest(_ progress: BulkProgress) {
         guard let end = progress.end else {
             work = progress
@@ -111,7 +111,7 @@ extension MonitorModel {
         return [.change(question.change, reason: question.reason, expected: expected)]
     }
 
-    /// Handles a key while a change goes on, or while its refusals are shown.
+    /// Handles a key while a change runs, or while its refusals are shown.
     mutating func handle(_ key: Key, during work: BulkProgress) -> [MonitorCommand] {
         if work.end != nil {
             self.work = nil

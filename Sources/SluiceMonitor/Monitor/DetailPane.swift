@@ -3,14 +3,14 @@ import Operations
 /// The details of one operation, read for the detail screen.
 package struct DetailReading: Sendable {
     package var address: OperationAddress
-    /// The details; nil = the operation does not exist, or no longer.
+    /// The details; nil = the operation does not exist, or no longer exists.
     package var detail: OperationDetail?
     /// Milliseconds of server time, for ages.
     package var time: Int64?
-    /// The number of the first of `lines`.
+    /// The number of the first line in `lines`.
     package var firstLine: Int
     package var lines: [LogLine]
-    /// nil = it was not read.
+    /// The connected operations; nil = not read.
     package var graph: OperationGraph?
 
     package init(
@@ -37,7 +37,7 @@ package enum DetailTab: Sendable, CaseIterable {
 
 /// The detail screen of one operation.
 package struct DetailPane: Sendable {
-    /// The number of kept log lines.
+    /// The most log lines that the screen holds.
     static let logLines = 1_000
 
     package let address: OperationAddress
@@ -46,7 +46,7 @@ package struct DetailPane: Sendable {
     package private(set) var isMissing = false
     private(set) var time: Int64?
     private(set) var log: [LogLine] = []
-    /// What the operation is connected with, as it was read last.
+    /// The connected operations, as they were read last.
     private(set) var graph: OperationGraph?
     /// The number of the next log line to read.
     package private(set) var nextLine = 0
@@ -75,27 +75,27 @@ package struct DetailPane: Sendable {
         followsLog = true
     }
 
-    /// Scrolls. Away from the newest log line, the log is not followed any more.
+    /// Scrolls by a number of lines. The log is followed only at its newest line.
     ///
-    /// - Parameter most: the greatest position.
+    /// - Parameter most: the greatest scroll position.
     mutating func scroll(by distance: Int, most: Int) {
         let from = isFollowing ? most : min(scroll, most)
         scroll = min(max(0, from + distance), most)
         if tab == .logs { followsLog = scroll == most }
     }
 
-    /// Follows the log from its newest line on, or stops there.
+    /// Shows the log and follows its newest line, or stops following.
     ///
-    /// - Parameter most: the greatest position.
+    /// - Parameter most: the greatest scroll position.
     mutating func toggleFollow(most: Int) {
         tab = .logs
         followsLog.toggle()
         scroll = most
     }
 
-    /// Scrolls the log to the next line that has a text in lower case.
+    /// Scrolls the log to the next line that contains a text, given in lower case.
     ///
-    /// - Returns: false if there is none.
+    /// - Returns: false if no line contains the text.
     mutating func findLine(_ wanted: String, forward: Bool) -> Bool {
         let count = log.count
         guard count > 0 else { return false }

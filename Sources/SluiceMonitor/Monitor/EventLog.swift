@@ -1,6 +1,6 @@
 import Operations
 
-/// One line of the events' screen.
+/// One line of the events screen.
 package struct EventLine: Sendable, Equatable {
     /// Milliseconds of server time.
     package var at: Int64
@@ -9,52 +9,55 @@ package struct EventLine: Sendable, Equatable {
 
     package enum Content: Sendable, Equatable {
         case transition(OperationID, OperationState)
-        /// Transitions whose ids the message does not have.
+        /// Transitions whose ids the message does not contain.
         case more(Int)
-        /// A change and, of a change of one, the operation.
+        /// A change and, if it changed one operation, the id of that operation.
         case change(QueueChange, OperationID? = nil)
-        /// Numbers of which nothing is known: messages were lost.
+        /// The number of events whose messages were lost.
         case missed(Int64)
     }
 }
 
-/// What a pass has collected of events.
+/// The events collected in one pass.
 package struct EventsReading: Sendable {
     package var lines: [EventLine]
-    /// Transitions since the last pass, also those that have no line.
+    /// Transitions since the last pass, including those without a line.
     package var count: Int
-    /// Whether the lines begin with what the queues have kept, and take the place of earlier ones.
+    /// Whether the lines begin with stored events of the queues and replace all earlier lines.
     package var isReplay = false
 }
 
-/// Events between two passes: replayed once from what the queues keep, then live. Each queue's numbers show whether messages were lost.
+/// Events between two passes: first the stored events of the queues, then live messages.
+///
+/// Each queue numbers its events, so a gap shows that messages were lost.
 struct EventLog: Sendable {
-    /// How far back the replay begins.
+    /// The age of the oldest stored events to show, in milliseconds.
     static let replayedMilliseconds: Int64 = 300_000
-    /// The most lines between two passes; older ones are only counted.
+    /// The most lines, and the most live messages, between two passes. Older lines are only counted; older messages are
+    /// shown as missed.
     private static let most = 500
 
     private var lines: [EventLine] = []
     private var count = 0
     /// The number of the last known event of each queue.
     private var last: [String: Int64] = [:]
-    /// Live messages before the replay.
+    /// Live messages since the last pass.
     private var early: [(batch: EventBatch, at: Duration)] = []
     private var isReplayed = false
     private var isFirst = true
 
-    /// Whether the kept events were read.
+    /// Whether the stored events still have to be read.
     var needsReplay: Bool { !isReplayed }
 
     /// Takes a live message.
     ///
-    /// - Parameter instant: when it came, by the caller's clock.
+    /// - Parameter instant: the time of receipt, by the caller's clock.
     mutating func add(_ batch: EventBatch, at instant: Duration) {
         if early.count == Self.most { early.removeFirst() }
         early.append((batch, instant))
     }
 
-    /// Takes a part of what a queue has kept.
+    /// Takes a part of a queue's stored events.
     mutating func replay(_ stored: StoredEvents, of queue: String) {
         for entry in stored.entries { append(entry.batch, at: entry.at) }
         last[queue] = stored.newest

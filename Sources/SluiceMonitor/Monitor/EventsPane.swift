@@ -1,15 +1,15 @@
 import Operations
 
-/// The events' screen: the newest lines, followed until it is scrolled back.
+/// The events screen: the newest lines, followed until the user scrolls back.
 package struct EventsPane: Sendable {
     private static let kept = 1_000
 
     private(set) var lines: [EventLine] = []
-    /// Transitions in one second; nil = unknown.
+    /// Transitions per second; nil = unknown.
     private(set) var rate: Double?
     /// Only lines with this text are shown; empty = all.
     var filter = ""
-    /// Whether only what clients and operators changed is shown, as by `events --changes`.
+    /// Whether only changes by clients and operators are shown, as with `events --changes`.
     private(set) var onlyChanges = false
     /// The number of lines between the last shown one and the newest; 0 = the newest is followed.
     private(set) var back = 0
@@ -25,7 +25,7 @@ package struct EventsPane: Sendable {
         lastRead = instant
         let before = shown.count
         lines = (lines + reading.lines).suffix(Self.kept)
-        // What is being read stays in its place.
+        // A scrolled screen keeps showing the same lines.
         if back > 0 { back += max(0, shown.count - before) }
         back = min(back, max(0, shown.count - 1))
     }
@@ -37,7 +37,7 @@ package struct EventsPane: Sendable {
         }
     }
 
-    /// The line in place of events.
+    /// The sentence shown when no event matches.
     var nothing: String {
         let what = onlyChanges ? "changes" : "events"
         return lines.isEmpty || filter.isEmpty ? "no \(what) in the last 5 minutes" : "no \(what) with this text"

@@ -1,4 +1,4 @@
-/// What a key of the monitor does.
+/// An action of a key in the monitor.
 package enum KeyAction: Sendable, Hashable, CaseIterable {
     case open, back, quit
     case up, down, pageUp, pageDown, first, last
@@ -10,24 +10,24 @@ package enum KeyAction: Sendable, Hashable, CaseIterable {
     case freeze, refresh, faster, slower, follow, wide, export, help
 }
 
-/// Where a key works: on a screen, or on the detail screen over it.
+/// A place where a key works: a screen, or the detail screen over it.
 package enum KeyPlace: Sendable, Hashable, CaseIterable {
     case overview, operations, queues, workers, events, detail
 }
 
 /// A row of the table of keys.
 package struct KeyBinding: Sendable {
-    /// The keys as footer and help show them.
+    /// The keys, as footer and help show them.
     package let label: String
     package let actions: [Key: KeyAction]
-    /// What the footer says; empty = the footer leaves the keys out.
+    /// The text in the footer; empty = the footer leaves the keys out.
     package let hint: String
-    /// What the help says.
+    /// The text in the help.
     package let help: String
     package let places: Set<KeyPlace>
-    /// Whether the keys change queues, operations or workers. With `--read-only` there are no such keys.
+    /// Whether the keys change queues, operations or workers. `--read-only` removes such keys.
     package let changes: Bool
-    /// A footer that is too long leaves out the hints with the highest rank first.
+    /// The order in which a footer that is too long drops hints: the highest rank first.
     package let rank: Int
 
     init(
@@ -49,7 +49,7 @@ package struct KeyBinding: Sendable {
     }
 }
 
-/// All keys of the monitor. Handling, footer and help read this table, so they cannot disagree.
+/// All keys of the monitor. Handling, footer and help read this table, so that they always agree.
 package enum KeyTable {
     private static let lists = Set(KeyPlace.allCases).subtracting([.detail])
 
@@ -236,12 +236,12 @@ package enum KeyTable {
         KeyBinding("q", [.character("q"): .back], "back", help: "back; Ctrl-C quits", in: [.detail], rank: 0),
     ]
 
-    /// The rows of a place.
+    /// Returns the rows of a place.
     package static func bindings(in place: KeyPlace, isReadOnly: Bool) -> [KeyBinding] {
         bindings.filter { $0.places.contains(place) && !(isReadOnly && $0.changes) }
     }
 
-    /// What a key does in a place; nil = nothing.
+    /// Returns the action of a key in a place; nil = the key does nothing there.
     package static func action(_ key: Key, in place: KeyPlace, isReadOnly: Bool) -> KeyAction? {
         bindings(in: place, isReadOnly: isReadOnly).lazy.compactMap { $0.actions[key] }.first
     }

@@ -1,7 +1,7 @@
 import Operations
 import TerminalText
 
-/// An action that the model has decided on.
+/// An action outside of the model, for the session to perform.
 package enum MonitorCommand: Sendable, Equatable {
     case quit
     /// Ctrl-C: quit from any screen.
@@ -13,18 +13,18 @@ package enum MonitorCommand: Sendable, Equatable {
     case cancel(OperationAddress, reason: String)
     case setPaused(Bool, queue: String)
     case steer(WorkerOrder, WorkerSummary)
-    /// Count what a change would do.
+    /// Count the operations that a change would affect.
     case plan(BulkChange)
     case change(BulkChange, reason: String, expected: Int)
-    /// End the counting, or the change, that goes on.
+    /// End the counting or the change in progress.
     case stopWork
     /// Withdraw the change that waits for Redis.
     case withdraw
     /// Copy a text to the clipboard of the terminal.
     case copy(String)
-    /// Read at another interval.
+    /// Change the interval between two reads.
     case interval(Duration)
-    /// Save what is shown.
+    /// Save the shown data.
     case export(JSONValue, file: String)
 }
 
@@ -56,7 +56,7 @@ extension MonitorModel {
         return KeyTable.action(key, in: keyPlace, isReadOnly: isReadOnly).map { perform($0) } ?? []
     }
 
-    /// Where the keys are handled now.
+    /// The place that decides what keys do now.
     package var keyPlace: KeyPlace { detail == nil ? screen.place : .detail }
 
     private mutating func perform(_ action: KeyAction) -> [MonitorCommand] {
@@ -128,7 +128,8 @@ extension MonitorModel {
         }
     }
 
-    /// Past the last row of the operations' screen, or if nothing was found so far, it reads one page more.
+    /// Moves a page down. On the operations screen, reads one more page past the last row, or if nothing was found so
+    /// far.
     private mutating func pageDown() -> [MonitorCommand] {
         let items = items
         let isAtEnd = detail == nil && screen == .operations && (items.isEmpty || selection.isLast(of: items))
@@ -143,7 +144,7 @@ extension MonitorModel {
         move(by: 1)
     }
 
-    /// The graph is read only while it is shown, so at once.
+    /// Shows the graph, and reads it at once, because it is read only while it is shown.
     private mutating func showGraph() -> [MonitorCommand] {
         let wasRead = readsGraph
         detail?.show(.graph)

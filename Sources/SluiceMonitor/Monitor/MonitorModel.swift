@@ -63,7 +63,7 @@ package struct MonitorModel: Sendable {
     package internal(set) var detail: DetailPane?
     package internal(set) var dialog: Dialog?
     package internal(set) var prompt: Prompt?
-    /// A change of many operations that goes on, or has ended with refusals.
+    /// A change of many operations that runs, or that ended with refusals.
     package internal(set) var work: BulkProgress?
     package internal(set) var help: HelpPane?
     package internal(set) var notice: Notice?
@@ -76,28 +76,28 @@ package struct MonitorModel: Sendable {
     package private(set) var board: Board?
     /// The snapshots of the shown data.
     private(set) var snapshot: NamespaceSnapshot?
-    /// The figures of the last hour; nil = not read yet.
+    /// The statistics of the last hour; nil = not read yet.
     private(set) var figures: FiguresBoard?
-    /// The operations' screen.
+    /// The operations screen.
     package internal(set) var operations = OperationsPane()
-    /// The events' screen.
+    /// The events screen.
     package internal(set) var events = EventsPane()
-    /// The newest lost workers, for the workers' screen.
+    /// The newest lost workers, for the workers screen.
     private(set) var lost: [LostSummary] = []
-    /// The schedules, for the queues' screen.
+    /// The schedules, for the queues screen.
     private(set) var schedules: [ScheduleRow] = []
-    /// The groups that have not ended, for the queues' screen.
+    /// The groups that have not ended, for the queues screen.
     private(set) var groups: [GroupRow] = []
-    /// The newest data, if other data is shown.
+    /// The newest data, if the screen is frozen and shows older data.
     private var held: Board?
     var selection = Selection()
     /// Whether lists show whole ids.
     package internal(set) var isWide = false
     /// The chosen time between two reads.
     package internal(set) var interval: Duration
-    /// The text that `n` and `N` look for.
+    /// The text that `n` and `N` search for.
     var searched = ""
-    /// How far the detail screen can be scrolled, as it was drawn last.
+    /// The greatest scroll position of the detail screen, as it was drawn last.
     package var detailScroll = 0
 
     private var rates = NamespaceRates()
@@ -134,7 +134,7 @@ extension MonitorModel {
         }
     }
 
-    /// Notes that a round has failed.
+    /// Notes that a round failed.
     package mutating func ingestFailure(_ message: String, retryAt: Duration) {
         truth.failed(message, retryAt: retryAt)
     }
@@ -147,7 +147,7 @@ extension MonitorModel {
         detail?.update(reading)
     }
 
-    /// Whether the screen shows the graph of an operation, and not a frozen one.
+    /// Whether the screen shows the graph of an operation and is not frozen.
     package var readsGraph: Bool { detail?.tab == .graph && !isFrozen }
 
     /// Takes the lost workers.
@@ -165,7 +165,7 @@ extension MonitorModel {
         if !isFrozen { self.groups = groups }
     }
 
-    /// Takes the rows of the operations' screen. While the screen is frozen, only rows of another list are shown.
+    /// Takes the rows of the operations screen. A frozen screen takes only the rows of another list.
     package mutating func ingest(_ reading: OperationsReading) {
         guard !isFrozen || operations.rows == nil || reading.request.pages != operations.reading?.request.pages
         else { return }
@@ -174,12 +174,12 @@ extension MonitorModel {
         if screen == .operations { selection.settle(among: items) }
     }
 
-    /// Takes events. While the screen is frozen, they are only counted.
+    /// Takes events. A frozen screen ignores them.
     package mutating func ingest(_ reading: EventsReading, at instant: Duration) {
         if !isFrozen { events.update(reading, at: instant) }
     }
 
-    /// Takes the figures of the last hour.
+    /// Takes the statistics of the last hour.
     package mutating func ingest(_ figures: FiguresBoard) {
         if !isFrozen { self.figures = figures }
     }
@@ -227,7 +227,7 @@ extension ExecutingSummary {
     var address: OperationAddress { OperationAddress(queue: queue, id: id) }
 }
 
-/// The selected row. Until a key moves it, this is the longest-running operation.
+/// The selected row. Until a key moves the selection, the row is the longest-running operation.
 struct Selection: Sendable, Equatable {
     private(set) var item: MonitorItem?
     private var position = 0
@@ -235,7 +235,7 @@ struct Selection: Sendable, Equatable {
     /// Whether the selection stays with its item when rows change places.
     var follows = true
 
-    /// Finds the selected item in new rows. If it is gone, the row in its place is selected.
+    /// Finds the selected item in new rows. If the item is gone, selects the row in its place.
     mutating func settle(among items: [MonitorItem]) {
         if isChosen, follows, let item, let index = items.firstIndex(of: item) {
             position = index

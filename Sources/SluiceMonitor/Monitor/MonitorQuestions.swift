@@ -11,7 +11,7 @@ package enum Dialog: Sendable, Equatable {
 }
 
 extension MonitorModel {
-    /// The operation that `c` cancels, with its name: that of the detail screen, or the selected one.
+    /// The operation that `c` cancels, with its name: the one on the detail screen, or the selected one.
     var cancellable: (address: OperationAddress, name: String)? {
         if let detail {
             guard let shown = detail.detail, !shown.state.isTerminal, !detail.isMissing else { return nil }
@@ -22,7 +22,7 @@ extension MonitorModel {
         return executing(address).map { (address, $0.row.name) }
     }
 
-    /// The row of an operation, if the operations' screen is shown.
+    /// Returns the row of an operation, if the operations screen is shown.
     func listed(_ address: OperationAddress) -> OperationDetail? {
         screen == .operations ? operations.row(address) : nil
     }
@@ -56,7 +56,7 @@ extension MonitorModel {
         dialog = .setPaused(!queue.isPaused, queue: queue.name, executing: queue.count(.executing))
     }
 
-    /// Asks whether to stop the selected worker, or to let it claim nothing more, or claim again.
+    /// Asks whether to stop the selected worker, to make it quiet, or to resume it.
     mutating func askToSteer(stops: Bool) {
         guard case .worker(let id) = selectedItem, let worker = worker(id) else {
             notice = Notice("select a worker", .warning)

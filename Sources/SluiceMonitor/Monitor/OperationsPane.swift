@@ -1,12 +1,12 @@
 import Operations
 import Selectors
 
-/// By what the operations' screen is sorted. The order goes to the next one with `s`.
+/// The sort key of the operations screen. The key `s` switches to the next one.
 package enum OperationsSort: String, Sendable, CaseIterable {
     case time, name, queue, attempts, priority
 }
 
-/// The operations' screen.
+/// The operations screen.
 package struct OperationsPane: Sendable {
     /// The states in the order of the Tab key: the first ones need attention most often; nil = all.
     static let states: [OperationState?] = [
@@ -20,16 +20,16 @@ package struct OperationsPane: Sendable {
     package private(set) var request = OperationsRequest(state: .executing)
     /// The filter as it was typed.
     private(set) var filterText = ""
-    /// What was read last; nil = nothing of this request.
+    /// The result of the last read; nil = this request was not read yet.
     private(set) var reading: OperationsReading?
     /// The rows in their order; nil until they are read.
     private(set) var rows: [OperationDetail]?
-    /// Rows that have just left the list. They are shown greyed until the next read.
+    /// Rows that have just left the list, shown greyed until the next read.
     private(set) var leaving: Set<OperationAddress> = []
     private(set) var sort = OperationsSort.time
     private(set) var isReversed = false
     private(set) var marks: Set<OperationAddress> = []
-    /// Whether a change is for all that match, also for those that are not read.
+    /// Whether a change is for all matching operations, including those not read.
     private(set) var marksAll = false
 
     package var state: OperationState? { request.state }
@@ -42,10 +42,10 @@ package struct OperationsPane: Sendable {
     func isMarked(_ address: OperationAddress) -> Bool { marksAll || marks.contains(address) }
 }
 
-// MARK: - What is read
+// MARK: - Reading
 
 extension OperationsPane {
-    /// Shows another state, whose rows are not known yet.
+    /// Shows another state. Its rows are not read yet.
     mutating func step(by distance: Int) {
         let count = Self.states.count
         let index = Self.states.firstIndex(of: state) ?? 0
@@ -55,9 +55,10 @@ extension OperationsPane {
     /// Shows one state.
     mutating func choose(_ state: OperationState?) { ask(OperationsRequest(state: state, filter: request.filter)) }
 
-    /// Shows what a filter finds, in all states unless the filter names some. An empty text removes the filter.
+    /// Shows the operations that match a filter, in all states unless the filter names some. An empty text removes the
+    /// filter.
     ///
-    /// - Throws: `QueryError`, which names the word.
+    /// - Throws: `QueryError`, which names the wrong word.
     mutating func filter(_ text: String) throws(QueryError) {
         let query = try OperationQuery(parsing: text)
         let isEmpty = query.terms.isEmpty
@@ -72,16 +73,16 @@ extension OperationsPane {
         unmark()
     }
 
-    /// Asks for one page more.
+    /// Asks for one more page.
     ///
-    /// - Returns: false if there are no more, or too many are shown.
+    /// - Returns: false if no page is left, or if the most pages are shown.
     mutating func readMore() -> Bool {
         guard reading?.hasMore == true, request.pages < Self.mostPages else { return false }
         request.pages += 1
         return true
     }
 
-    /// Takes rows. Those of another request come too late and are dropped.
+    /// Takes rows. Rows of another request came too late and are dropped.
     mutating func update(_ new: OperationsReading) {
         guard new.request.isSameList(as: request) else { return }
         let present = Set(new.operations.map(\.address))
@@ -107,7 +108,7 @@ extension OperationsPane {
         rows = rows.map(sorted)
     }
 
-    /// Equal rows are in the order of their ids, so that no row jumps.
+    /// Sorts operations. Equal ones are sorted by id, so that no row jumps between reads.
     private func sorted(_ operations: [OperationDetail]) -> [OperationDetail] {
         let keyed = operations.map { (key: SortKey($0, sort), operation: $0) }
         let ordered = keyed.sorted { $0.key < $1.key }.map(\.operation)
@@ -145,7 +146,7 @@ extension OperationPriority {
 extension OperationDetail {
     var address: OperationAddress { OperationAddress(queue: queue, id: record.header.id) }
 
-    /// The time of the end, the start, or the enqueue.
+    /// The time of the end, the start, or the enqueue, depending on the state.
     fileprivate var orderTime: Int64 {
         if state.isTerminal { return record.endedAt }
         return state == .executing ? record.startedAt : record.enqueuedAt
@@ -163,7 +164,7 @@ extension OperationsPane {
         if marks.remove(address) == nil { marks.insert(address) }
     }
 
-    /// Marks all that match, also those that are not read.
+    /// Marks all matching operations, including those not read.
     mutating func markAll() {
         marksAll = true
         marks = []
@@ -174,7 +175,7 @@ extension OperationsPane {
         marks = []
     }
 
-    /// What a change of the marked operations is for; nil = none is marked.
+    /// The target for a change of the marked operations; nil = none is marked.
     var target: BulkTarget? {
         if marksAll { return .matching(request.query) }
         return marks.isEmpty ? nil : .marked(marks.sorted { ($0.queue, $0.id) < ($1.queue, $1.id) })

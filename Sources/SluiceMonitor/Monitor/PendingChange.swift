@@ -1,7 +1,7 @@
 import Operations
 import Synchronization
 
-/// A confirmed change that waits for an answer of Redis. Until it is sent, Esc withdraws it.
+/// A confirmed change that waits for an answer of Redis. Until the change is sent, Esc withdraws it.
 package struct PendingChange: Sendable, Equatable {
     /// `pause queue mail`
     package let text: String
@@ -10,10 +10,10 @@ package struct PendingChange: Sendable, Equatable {
 
     package var waiting: Notice { Notice("\(text): waits for Redis · Esc withdraws it", .warning) }
     package var withdrawn: Notice { Notice("withdrawn: \(text); nothing was changed") }
-    /// Esc came too late.
+    /// The notice after an Esc that came too late.
     package var sent: Notice { Notice("\(text) is sent already, and waits for its answer", .warning) }
 
-    /// - Parameter error: why Redis has not answered in time.
+    /// - Parameter error: the reason why Redis did not answer in time.
     package func dropped(_ error: any Error) -> Notice {
         Notice("dropped: \(text); nothing was changed, and nothing will be: \(error)", .dead)
     }
@@ -25,7 +25,7 @@ final class ChangeGate: Sendable {
 
     private let state = Mutex(State.waiting)
 
-    /// - Returns: false if the change was withdrawn before.
+    /// - Returns: false if the change was withdrawn or sent before.
     func send() -> Bool { decide(.sent) }
 
     /// - Returns: false if the change was sent or withdrawn before.
@@ -44,13 +44,15 @@ extension MonitorModel {
     /// Notes that a change waits for Redis.
     package mutating func begin(_ change: PendingChange) { pending = change }
 
-    /// Notes how a change has ended.
+    /// Ends the pending change and shows the outcome.
     package mutating func end(_ outcome: Notice) {
         pending = nil
         notice = outcome
     }
 
-    /// Esc came, and the change that waits was withdrawn, or was sent already.
+    /// Handles Esc for a pending change.
+    ///
+    /// - Parameter isWithdrawn: false = the change was already sent.
     package mutating func withdraw(_ isWithdrawn: Bool) {
         guard let change = pending else { return }
         if isWithdrawn { end(change.withdrawn) } else { notice = change.sent }

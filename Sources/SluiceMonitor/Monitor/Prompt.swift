@@ -3,11 +3,11 @@ import Selectors
 /// A line of text that the user types at the bottom of the screen.
 package struct Prompt: Sendable, Equatable {
     package enum Purpose: Sendable {
-        /// The filter of the operations' screen.
+        /// The filter of the operations screen.
         case filter
-        /// The text in the lines of the events' screen.
+        /// The filter of the events screen: a text in its lines.
         case events
-        /// A text to look for in rows or in the log.
+        /// A text to search for in rows or in the log.
         case search
     }
 
@@ -15,11 +15,11 @@ package struct Prompt: Sendable, Equatable {
 
     package var purpose: Purpose
     package var text: String
-    /// What is wrong with the text.
+    /// The error in the text; nil = none.
     package var error: String?
 }
 
-/// Text that keys are added to.
+/// Edits a text with keys.
 enum TextField {
     /// - Returns: whether the key belongs to the field.
     static func edit(_ text: inout String, _ key: Key, longest: Int) -> Bool {
@@ -43,7 +43,7 @@ extension MonitorModel {
             ? Prompt(purpose: .events, text: events.filter) : Prompt(purpose: .filter, text: operations.filterText)
     }
 
-    /// Handles a key while text is typed.
+    /// Handles a key while the user types a text.
     mutating func answer(_ prompt: Prompt, _ key: Key) -> [MonitorCommand] {
         if TextField.edit(&self.prompt!.text, key, longest: Prompt.longest) {
             self.prompt?.error = nil

@@ -2,7 +2,7 @@ import Operations
 import TerminalText
 
 extension MonitorModel {
-    /// Selects the next row that has the text, or scrolls the log to the next such line.
+    /// Selects the next row that contains the text, or scrolls the log to the next such line.
     mutating func search(forward: Bool) {
         guard !searched.isEmpty else {
             notice = Notice("type / and a text first", .warning)
@@ -25,7 +25,7 @@ extension MonitorModel {
 
     private mutating func notFound() { notice = Notice("not found: \(searched)", .warning) }
 
-    /// What a row is searched by.
+    /// Returns the text of a row to search in.
     private func text(of item: MonitorItem) -> String {
         switch item {
         case .queue(let name): return name

@@ -2,7 +2,7 @@ import Operations
 import TerminalText
 
 extension MonitorModel {
-    /// What the screen shows, as JSON: operations as `list` and `show` print them, the other screens as `stats`.
+    /// The shown data as JSON: operations in the format of `list` and `show`, other screens in the format of `stats`.
     package var export: JSONValue? {
         if let detail { return detail.detail.map { OperationJSON.object($0, view) } }
         switch screen {

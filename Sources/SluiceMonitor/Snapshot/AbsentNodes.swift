@@ -2,7 +2,7 @@ import Operations
 import TerminalText
 
 extension AbsentNode {
-    /// How many queues the sentence names.
+    /// The most queues that the sentence names.
     private static let named = 5
 
     /// `node 10.0.0.5:6379 of the cluster does not answer (…); left out: mail, images and 3 more`

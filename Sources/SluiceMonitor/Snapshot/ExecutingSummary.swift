@@ -7,26 +7,26 @@ package struct ExecutingSummary: Sendable {
     package var row: ExecutingRow
     /// The label of its worker.
     package var workerLabel: String
-    /// How long it has run, by server time; nil = not stored (untracked).
+    /// The run time so far, by server time; nil = not stored (untracked).
     package var runtimeMilliseconds: Int64?
-    /// Whether the lease of its worker has run out, so that it waits for its recovery.
+    /// Whether the lease of the worker has run out, so that the operation waits to be recovered.
     package var isLost: Bool
 
     package var id: OperationID { row.header.id }
 
-    /// Attempt and limit: `2/5`. Also for untracked operations.
+    /// Attempt and limit: `2/5`. Known for untracked operations as well.
     package var tries: String { "\(row.header.failedAttempts + 1)/\(row.maxAttempts)" }
 
-    /// A short form of its arguments; empty if the snapshot does not contain all of them.
+    /// Returns a short form of the arguments; empty if the snapshot does not contain all of them.
     package func arguments(_ view: PayloadView) -> String {
         guard !row.envelope.isEmpty else { return "" }
         return ArgumentsText.line(EnvelopeReading(row.envelope, id: id, queue: queue, view: view))
     }
 
-    /// How long ago the cancel was requested.
+    /// The time since the cancel was requested.
     package var cancelAgeMilliseconds: Int64?
 
-    /// The running operations of all queues: longest first, those of unknown start last, ties by id.
+    /// Returns the running operations of all queues: longest run first, unknown starts last, equal ones by id.
     package static func merge(_ snapshots: [QueueSnapshot], workers: [WorkerSummary]) -> [ExecutingSummary] {
         let labels = Dictionary(workers.map { ($0.id, $0.label) }) { first, _ in first }
         let rows = snapshots.flatMap { snapshot in

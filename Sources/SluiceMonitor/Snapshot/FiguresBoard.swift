@@ -1,15 +1,17 @@
 import Operations
 
-/// The figures of the last hour, for the overview and the queues' screen. Workers count them; they are a heartbeat late.
+/// The statistics of the last hour, for the overview and the queues screen.
+///
+/// Workers count and send the numbers with a heartbeat, so the last seconds may be missing.
 package struct FiguresBoard: Sendable {
-    /// Minutes that are read.
+    /// The number of minutes to read.
     package static let minutes = 60
-    /// Minutes over which percentiles and error rates are shown, with the one that is not over.
+    /// The number of minutes for percentiles and error rates, including the current minute.
     package static let recentMinutes = 5
 
-    /// One queue.
+    /// The statistics of one queue.
     package struct Queue: Sendable {
-        /// What happened in the recent minutes.
+        /// The statistics of the recent minutes.
         package var recent = Figures()
         /// Ended attempts in each of the last minutes, oldest first.
         package var ended = [Double](repeating: 0, count: FiguresBoard.minutes)
@@ -35,7 +37,7 @@ package struct FiguresBoard: Sendable {
         }
     }
 
-    /// The sums of so many columns of equal length, oldest first.
+    /// Sums values into at most `count` columns of equal length, oldest first.
     static func columns(_ values: [Double], count: Int) -> [Double] {
         guard count > 0, count < values.count else { return values }
         let length = (values.count + count - 1) / count
@@ -46,7 +48,7 @@ package struct FiguresBoard: Sendable {
 }
 
 extension MonitorBroker {
-    /// Reads the figures of queues, all of them at once over the pipelined connection.
+    /// Reads the statistics of several queues, all at once over the pipelined connection.
     func figures(queues: [String], _ query: FiguresQuery) async throws -> [String: FiguresReply] {
         try await withThrowingTaskGroup(of: (String, FiguresReply).self) { group in
             for queue in queues { group.addTask { (queue, try await figures(query, queue: queue)) } }

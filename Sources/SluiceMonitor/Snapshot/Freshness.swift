@@ -14,7 +14,7 @@ package enum Freshness: Sendable, Equatable {
     package var isLive: Bool { if case .live = self { true } else { false } }
 }
 
-/// Keeps the time of the last answer, and the failure since then.
+/// Stores the time of the last answer, and the failure since then.
 package struct TruthMeter: Sendable {
     /// The intended time between two reads.
     package var interval: Duration

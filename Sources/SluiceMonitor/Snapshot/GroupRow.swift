@@ -4,15 +4,15 @@ import Operations
 package struct GroupRow: Sendable, Equatable {
     package var queue: String
     package var id: OperationID
-    /// `nightly`; `?` if it cannot be read.
+    /// The name, such as `nightly`; `?` if it cannot be read.
     package var name: String
     package var progress: GroupProgress
     /// Milliseconds of server time.
     package var openedAt: Int64
-    /// It ends as cancelled when its members have ended.
+    /// Whether the group ends as cancelled when its members have ended.
     package var isCancelled: Bool
 
-    /// nil = the operation is no group, or the group of a run.
+    /// Makes a row; nil = the operation is not a group, or is the group of a run.
     package init?(_ detail: OperationDetail, view: PayloadView) {
         guard let progress = GroupProgress(detail), detail.links.group?.isOfRun == false else { return nil }
         (queue, id, self.progress) = (detail.queue, detail.id, progress)
@@ -26,7 +26,8 @@ package struct GroupRow: Sendable, Equatable {
 }
 
 extension MonitorBroker {
-    /// The groups that have not ended, the newest first, of the first queues that have what is blocked. Of each, a page is searched.
+    /// Reads the groups that have not ended, newest first, in the first queues that have blocked operations. One page
+    /// of each queue is searched.
     func groupRows(of snapshot: NamespaceSnapshot, queues: Int, view: PayloadView) async throws -> [GroupRow] {
         let sought = SoughtText([[GroupTerms.name]])
         var rows: [GroupRow] = []

@@ -10,7 +10,7 @@ extension GroupProgress {
         return "\(text), \(QuantityText.grouped(failed)) of these \(failed == 1 ? "has" : "have") not finished"
     }
 
-    /// `7/10 members, 1 failed, open`: where there is little room.
+    /// `7/10 members, 1 failed, open`: for narrow places.
     package var shortText: String {
         let members = "\(QuantityText.grouped(ended))/\(QuantityText.grouped(total)) members"
         let failures = failed > 0 ? ", \(QuantityText.grouped(failed)) failed" : ""
@@ -19,6 +19,6 @@ extension GroupProgress {
 }
 
 extension OperationDetail {
-    /// How far a group is, in words; empty for what is no group.
+    /// The progress of a group in words; empty if the operation is not a group.
     package var membersText: String { GroupProgress(self)?.sentence ?? "" }
 }

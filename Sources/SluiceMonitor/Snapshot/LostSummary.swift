@@ -8,16 +8,16 @@ package struct LostSummary: Sendable {
     package var info: WorkerInfo?
     /// The queues in which it is lost.
     package var queues: [String]
-    /// When the last of its leases ended; milliseconds of server time, as all times here.
+    /// When the last of its leases ended. All times here are milliseconds of server time.
     package var lostAt: Int64
-    /// When the last of its operations was handed back.
+    /// When its last operation was recovered.
     package var recoveredAt: Int64
     /// The time of the last heartbeat; 0 = unknown.
     package var beatAt: Int64
     package var handedBack: Int
     package var dead: Int
     package var cancelled: Int
-    /// The first operations that it held, of each of its queues.
+    /// The first operations that the worker held in each of its queues.
     package var operations: [(queue: String, id: OperationID)]
 
     /// The label to show.

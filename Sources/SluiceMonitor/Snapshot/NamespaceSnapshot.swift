@@ -2,11 +2,11 @@ import Operations
 
 /// All queues of a namespace, read in one round. All user interfaces are derived from it.
 package struct NamespaceSnapshot: Sendable {
-    /// A snapshot of each queue, sorted by name. They were taken at different times of the round.
+    /// A snapshot of each queue, sorted by name. Each one was taken at another time of the round.
     package var queues: [QueueSnapshot]
     /// Cluster nodes that could not be reached, whose queues are missing.
     package var absent: [AbsentNode]
-    /// Why servers take no writes.
+    /// The reasons why servers refuse writes.
     package var refusals: [WriteRefusal]
     /// When the round ended, by the caller's monotonic clock.
     package var receivedAt: Duration
@@ -23,7 +23,7 @@ package struct NamespaceSnapshot: Sendable {
         self.receivedAt = receivedAt
     }
 
-    /// Milliseconds of server time; nil = there are no queues.
+    /// Milliseconds of server time; nil = the namespace has no queues.
     package var time: Int64? { queues.map(\.time).max() }
 
     /// Operations per state, over all queues.
@@ -43,13 +43,14 @@ package struct NamespaceSnapshot: Sendable {
 }
 
 extension MonitorBroker {
-    /// Reads every queue of the namespace, all of them at once over the pipelined connection. Queues of a cluster's nodes that are away are
-    /// left out and named.
+    /// Reads every queue of the namespace, all at once over the pipelined connection.
+    ///
+    /// Queues of cluster nodes that do not answer are left out, and the snapshot names them.
     ///
     /// - Parameters:
-    ///   - executingRows: how many running operations to read of each queue.
+    ///   - executingRows: the most running operations to read from each queue.
     ///   - clock: returns the time of receipt.
-    /// - Throws: what the broker throws. `OperationsError` with `.unavailable` if all queues would be left out.
+    /// - Throws: errors of the broker. `OperationsError` with `.unavailable` if no queue can be read.
     package func namespaceSnapshot(
         executingRows: Int,
         clock: @Sendable () -> Duration
@@ -68,7 +69,7 @@ extension MonitorBroker {
         )
     }
 
-    /// The queues that can be read now, and the unreachable nodes of the others.
+    /// Returns the queues that can be read now, and the unreachable nodes of the others.
     ///
     /// - Throws: `OperationsError` with `.unavailable` if no queue can be read.
     package func reachable(_ queues: [String]) async throws -> (queues: [String], absent: [AbsentNode]) {

@@ -80,7 +80,7 @@ package enum OperationJSON {
         ]
     }
 
-    /// A time as RFC 3339; null for never.
+    /// A time as RFC 3339; zero becomes null.
     package static func time(_ milliseconds: Int64) -> JSONValue {
         milliseconds > 0 ? .string(TimeText.rfc3339(milliseconds)) : .null
     }

@@ -1,14 +1,14 @@
 import Operations
 import TerminalText
 
-/// What happened to an operation, in the order of time.
+/// The steps in the life of an operation, in order of time.
 struct OperationTimeline: Sendable {
     struct Step: Sendable, Equatable {
-        /// Milliseconds of server time, as all times here.
+        /// The time of the step. All times here are milliseconds of server time.
         var at: Int64
         var text: String
         var role: TextRole = .plain
-        /// How long it lasted until the next step, or until now; nil = it is the end, or to come.
+        /// The duration until the next step, or until now; nil = the last step, or a future one.
         var lasted: Int64?
     }
 
@@ -45,7 +45,7 @@ struct OperationTimeline: Sendable {
         let last = self.steps[self.steps.count - 1].at
         end = record.endedAt > 0 ? last : max(last, now ?? last)
         measure(hasEnded: record.endedAt > 0, now: now)
-        // The operation waits again, and nothing says since when.
+        // The operation waits again, but Redis does not store since when.
         if !detail.state.isTerminal, detail.state != .executing, self.steps[self.steps.count - 1].role == .executing {
             self.steps[self.steps.count - 1].lasted = nil
         }
@@ -65,7 +65,7 @@ struct OperationTimeline: Sendable {
             + others.compactMap { at, text in at.map { Step(at: $0, text: text, role: .cancelled) } }
     }
 
-    /// Where a step lies in a bar of a width: the cells before it, and its own, at least one.
+    /// Returns the position of a step in a bar: the cells before it, and its own cells, at least one.
     func place(of step: Step, width: Int) -> (before: Int, cells: Int) {
         let start = steps[0].at
         let span = Double(max(1, end - start))

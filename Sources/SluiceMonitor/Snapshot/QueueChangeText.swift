@@ -2,7 +2,7 @@ import Operations
 import TerminalText
 
 extension QueueChange {
-    /// The verb as the command line says it.
+    /// The verb, as on the command line.
     package var word: String {
         switch verb {
         case .cancelQueue, .setStandingCancel: "cancel"
@@ -17,10 +17,10 @@ extension QueueChange {
         }
     }
 
-    /// What was changed: the number of operations, or the worker and its setting.
+    /// The object of the change: the number of operations, or the worker and its setting.
     package var sentence: String { sentence(naming: nil) }
 
-    /// The same with the id of the only operation instead of the number.
+    /// Returns `sentence`, with the id of the only operation instead of the number.
     package func sentence(naming id: OperationID?) -> String {
         let whole = verb == .cancelQueue ? "the whole queue" : ""
         let number = count > 0 ? "\(QuantityText.grouped(Int64(count))) operation\(count == 1 ? "" : "s")" : ""

@@ -6,9 +6,9 @@ package enum QueueCondition: Sendable, Equatable {
     case running
     /// Paused; milliseconds until the queue resumes automatically, or nil = until a user resumes it.
     case paused(millisecondsLeft: Int64?)
-    /// Operations are ready, and no live worker serves the queue.
+    /// Operations are ready, but no live worker serves the queue.
     case unserved
-    /// The number of operations that wait for a worker that knows their name.
+    /// The number of operations that wait for a worker that handles their name.
     case unhandled(Int)
 
     package init(_ snapshot: QueueSnapshot) {
@@ -40,7 +40,7 @@ package enum QueueCondition: Sendable, Equatable {
 package enum ProgressText: Sendable, Equatable {
     case unknown
     case running(fraction: Double, message: String)
-    /// A cancel was requested this long ago.
+    /// A cancel was requested so many milliseconds ago.
     case cancelling(milliseconds: Int64)
     /// The lease of its worker has run out.
     case lost

@@ -44,14 +44,14 @@ struct FlowTotals: Sendable, Equatable {
 
 /// Computes rates from the totals of two snapshots of one queue, by server time.
 ///
-/// The older snapshot is at least `window` old if there is one, so that rates do not jump with frequent snapshots. Over a gap the rate is the
-/// average.
+/// The older snapshot is at least `window` old if possible, so that rates do not jump with frequent snapshots. Across a
+/// gap the rate is the average.
 struct RateMeter: Sendable {
     static let windowMilliseconds: Int64 = 2_000
 
     private var samples: [(time: Int64, totals: FlowTotals)] = []
 
-    /// Takes a snapshot. If the clock or a total has gone back (another or a restored server), starts again.
+    /// Takes a snapshot. Starts again if the clock or a total has decreased (another server, or a restored one).
     mutating func add(_ totals: FlowTotals, at time: Int64) {
         if let last = samples.last {
             if time == last.time { samples.removeLast() }

@@ -1,16 +1,16 @@
 import Operations
 
-/// What happened in a queue in the last minutes, as its workers have counted it: a heartbeat late.
+/// The statistics of a queue over the last minutes, counted by its workers and delayed by up to a heartbeat.
 package struct RecentFigures: Sendable, Equatable {
     package var queue: String
-    /// When they were read; milliseconds of server time.
+    /// When the statistics were read; milliseconds of server time.
     package var time: Int64
-    /// Each minute, the oldest first; the last one is not over. Minutes in which nothing happened are empty.
+    /// The statistics of each minute, oldest first; the last minute is not over. Minutes without activity are empty.
     package var minutes: [Figures]
-    /// Seconds from the begin of the first minute in which something happened.
+    /// Seconds since the beginning of the first minute with activity.
     package var seconds: Double
 
-    /// What heartbeats may be late by: rates of less time than this would be too high.
+    /// The shortest time for a rate. Heartbeats may be this late, so that a shorter time would give too high rates.
     private static let leastSeconds = 10.0
 
     /// - Parameter count: how many minutes, 1 to 1,440.
@@ -35,19 +35,22 @@ package struct RecentFigures: Sendable, Equatable {
 
     package var inPerSecond: Double { Double(sum.enqueued) / seconds }
 
-    /// Operations that ended; attempts that another one follows do not count.
+    /// Operations that ended, per second. Failed attempts with a retry do not count.
     package var outPerSecond: Double {
         let sum = sum
         return Double(sum.finished + sum.failed + sum.cancelled) / seconds
     }
 
-    /// Attempts that failed.
+    /// Failed attempts per second, with or without a retry.
     package var errorsPerSecond: Double {
         let sum = sum
         return Double(sum.failed + sum.retried) / seconds
     }
 
-    /// How long it takes to run what waits. A burst that is over is no growth: input counts if some came in the last whole minute or since.
+    /// Estimates how long the queue needs to run its waiting operations.
+    ///
+    /// Input counts only if operations came in the current or the previous minute, so that a burst that is over is no
+    /// growth.
     package func drain(waiting: Int) -> DrainEstimate {
         if waiting <= 0 { return .empty }
         let isFed = minutes.suffix(2).contains { $0.enqueued > 0 }
@@ -57,7 +60,7 @@ package struct RecentFigures: Sendable, Equatable {
     }
 }
 
-/// How long a queue takes to run what waits in it.
+/// The time that a queue needs to run its waiting operations.
 package enum DrainEstimate: Sendable, Equatable {
     /// Nothing waits.
     case empty
@@ -69,7 +72,7 @@ package enum DrainEstimate: Sendable, Equatable {
 }
 
 extension MonitorBroker {
-    /// Reads the last minutes of a queue, with the one that is not over.
+    /// Reads the statistics of the last minutes of a queue, including the current minute.
     ///
     /// - Parameter minutes: 1 to 1,440. Up to 60 are one small call.
     package func recentFigures(queue: String, minutes: Int) async throws -> RecentFigures {

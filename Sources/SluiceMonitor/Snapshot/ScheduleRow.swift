@@ -10,14 +10,14 @@ package struct ScheduleRow: Sendable, Equatable {
         self.stored = stored
     }
 
-    /// Why it does not go on; nil = it has a next instant.
+    /// The reason why the schedule does not run; nil = it has a next instant.
     package var standstill: String? {
         if stored.isPaused { return "paused" }
         if stored.due != nil { return nil }
         return stored.runs.fault == nil ? "over" : "stopped"
     }
 
-    /// In the order of their next instants; those without one come last.
+    /// Sorts schedules by their next instants. Schedules without one come last.
     package static func sorted(_ rows: [ScheduleRow]) -> [ScheduleRow] {
         rows.sorted { ($0.order, $0.queue, $0.stored.id) < ($1.order, $1.queue, $1.stored.id) }
     }
@@ -26,7 +26,7 @@ package struct ScheduleRow: Sendable, Equatable {
 }
 
 extension ScheduleReading {
-    /// The schedules of the first queues that have any, at most a page of each.
+    /// Reads the schedules of the first queues that have any, at most a page from each.
     func scheduleRows(of snapshot: NamespaceSnapshot, queues: Int) async throws -> [ScheduleRow] {
         var rows: [ScheduleRow] = []
         for queue in snapshot.queues.filter({ $0.schedules.count > 0 }).prefix(queues).map(\.queue) {

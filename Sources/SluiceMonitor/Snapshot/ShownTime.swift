@@ -1,7 +1,9 @@
 import Operations
 
 extension OperationDetail {
-    /// The time that lists show: when it is due, started, ended or was enqueued, in milliseconds of server time; nil = not stored.
+    /// The time that lists show, in milliseconds of server time; nil = not stored.
+    ///
+    /// Depending on the state, the time is when the operation is due, started, ended or was enqueued.
     package var shownTime: Int64? {
         let times: [Int64] =
             switch state {

@@ -7,7 +7,7 @@ package enum SnapshotText {
     ///   - snapshot: the namespace.
     ///   - title: the first line: namespace and place.
     ///   - target: the width; `.plain` cuts nothing.
-    ///   - view: how to show arguments; nil = not at all.
+    ///   - view: how to show arguments; nil = do not show them.
     /// - Returns: the lines, safe to print.
     package static func lines(
         _ snapshot: NamespaceSnapshot,
@@ -30,7 +30,7 @@ package enum SnapshotText {
         return lines
     }
 
-    /// Lines about operations that wait for a worker that knows their name.
+    /// Lines about operations that wait for a worker that handles their name.
     private static func unhandled(_ snapshot: QueueSnapshot) -> [String] {
         let notes = snapshot.unhandledNotes
         let others = snapshot.unhandledNames - notes.count
@@ -96,7 +96,7 @@ extension SnapshotText {
 
     /// One row for each running operation.
     ///
-    /// - Parameter view: how to show arguments; nil = not at all.
+    /// - Parameter view: how to show arguments; nil = do not show them.
     package static func table(_ executing: [ExecutingSummary], style: Style, view: PayloadView? = nil) -> Table {
         var table = Table([
             TableColumn("EXECUTING"), TableColumn("NAME", minimumWidth: 8),

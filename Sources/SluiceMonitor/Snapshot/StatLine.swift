@@ -1,7 +1,9 @@
 import Operations
 import TerminalText
 
-/// One line of `stat`: `12:04:31 ready 1204 exec 24 fail 7 in/s 212 out/s 208`. `fail` counts operations that failed and will be retried.
+/// One line of `stat`: `12:04:31 ready 1204 exec 24 fail 7 in/s 212 out/s 208`.
+///
+/// `fail` counts operations that failed and will be retried.
 package struct StatLine: Sendable {
     package let snapshot: NamespaceSnapshot
     package let rates: Rates

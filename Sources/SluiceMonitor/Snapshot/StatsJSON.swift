@@ -65,7 +65,7 @@ package enum StatsJSON {
         ]
     }
 
-    /// How many limit keys have ready operations, and those with most.
+    /// The number of limit keys with ready operations, and the keys with the most.
     private static func limitKeys(_ snapshot: QueueSnapshot) -> JSONValue {
         let top = snapshot.limitKeys.map { row -> JSONValue in
             [
@@ -77,7 +77,7 @@ package enum StatsJSON {
         return ["count": .number(snapshot.limitKeyCount), "top": .array(top)]
     }
 
-    /// The number of operations that wait for a worker that knows their name, and the names with the most.
+    /// The number of operations that wait for a worker that handles their name, and the names with the most.
     private static func unhandled(_ snapshot: QueueSnapshot) -> JSONValue {
         let names = snapshot.unhandledNotes.map { note -> JSONValue in
             [
@@ -112,7 +112,7 @@ package enum StatsJSON {
 }
 
 extension OperatorTrace {
-    /// When, by whom and why.
+    /// The time, the author and the reason.
     package var json: JSONValue {
         ["at": .string(TimeText.rfc3339(at)), "by": .string(by), "reason": .string(reason)]
     }

@@ -35,7 +35,7 @@ extension Duration {
 
 /// Numbers as a row of small bars.
 enum Sparkline {
-    /// Bars relative to the greatest value. Zero has a bar as well, unlike an unknown value.
+    /// Draws bars relative to the greatest value. Zero has a bar as well, to differ from an unknown value.
     static func text(_ values: [Double], ascii: Bool) -> String {
         let steps: [Character] = ascii ? ["_", ".", "-", "=", "#"] : ["⣀", "⣠", "⣤", "⣶", "⣿"]
         let top = values.max() ?? 0

@@ -1,12 +1,12 @@
 import Operations
 import TerminalText
 
-/// Operations of a queue that wait for a worker that knows their name.
+/// Operations of a queue that wait for a worker that handles their name.
 package struct UnhandledNote: Sendable, Equatable {
     package var queue: String
     package var name: String
     package var count: Int
-    /// Whether a live worker of the queue knows the name, so that it only has no free slot.
+    /// Whether a live worker of the queue handles the name, and only lacks a free slot.
     package var isKnown: Bool
 
     package init(queue: String, name: String, count: Int, isKnown: Bool) {
@@ -22,7 +22,7 @@ package struct UnhandledNote: Sendable, Equatable {
 }
 
 extension QueueSnapshot {
-    /// The notes, largest number first.
+    /// The notes about unhandled names, largest number first.
     package var unhandledNotes: [UnhandledNote] {
         guard !unhandled.isEmpty else { return [] }
         let known = handledNames
@@ -31,7 +31,7 @@ extension QueueSnapshot {
         }
     }
 
-    /// Whether a live worker knows the name.
+    /// Whether a live worker of the queue handles a name.
     package func handles(_ name: String) -> Bool { handledNames.contains(name) }
 
     private var handledNames: Set<String> {

@@ -1,7 +1,7 @@
 import Operations
 
 extension WorkerOrder {
-    /// The order as it is typed: `quiet`, `slots 4`.
+    /// The request in words: `quiet`, `slots 4`.
     package var word: String {
         switch self {
         case .quiet: "quiet"
@@ -13,14 +13,14 @@ extension WorkerOrder {
 }
 
 extension MonitorBroker {
-    /// Waits until Redis answers about a queue, so that a change which follows is sent at once.
+    /// Waits until Redis answers about a queue, so that the next change is sent at once.
     func requireAnswer(of queue: String) async throws { _ = try await snapshot(queue: queue, executingRows: 0) }
 }
 
 extension OperatorBroker {
-    /// Stores an order for a worker, in each of its queues.
+    /// Stores a request to a worker in each of its queues.
     ///
-    /// - Returns: false if the worker has ended meanwhile.
+    /// - Returns: false if the worker has ended.
     package func steer(_ order: WorkerOrder, worker: WorkerSummary, by: String) async throws -> Bool {
         var isStored = false
         for queue in worker.queues {
@@ -31,7 +31,7 @@ extension OperatorBroker {
 }
 
 extension WorkerSummary {
-    /// What became of an order for the worker.
+    /// Returns the outcome of a request to the worker, as a sentence.
     package func answer(to order: WorkerOrder, isStored: Bool) -> String {
         guard isStored else { return "\(label): has ended meanwhile" }
         if isLost { return "\(label): \(order.word), if it comes back (it is lost)" }

@@ -5,22 +5,23 @@ package struct WorkerSummary: Sendable, Equatable {
     package var id: String
     /// The worker's information; nil before its first heartbeat, or if it cannot be read.
     package var info: WorkerInfo?
-    /// The queues in which it has a lease.
+    /// The queues in which the worker has a lease.
     package var queues: [String]
-    /// Operations that it has claimed and that have not ended.
+    /// Operations that the worker has claimed and that have not ended.
     package var inFlight: Int
     /// Milliseconds since its newest heartbeat; nil = none yet.
     package var beatAgeMilliseconds: Int64?
-    /// The remaining milliseconds of its longest lease; zero or less = lapsed in all queues.
+    /// The remaining milliseconds of the longest lease; zero or less = lapsed in all queues.
     package var leaseMilliseconds: Int64
 
-    /// What operators have set for it, the newest of its queues.
+    /// The operator's settings for the worker, from the queue with the newest ones.
     package var settings: WorkerSettings
 
-    /// Whether all its leases have lapsed without an outage, and its operations are not yet recovered in all queues.
+    /// Whether all leases lapsed without an outage and some operations are not recovered yet.
     package var isLost: Bool { leaseMilliseconds <= 0 }
 
-    /// The queues that it serves. Its information has only the first of many, and a queue may not have a lease yet.
+    /// The queues that the worker serves, from its information and its leases. The information names only the first of
+    /// many queues, and a queue may not have a lease yet.
     package var servedQueues: [String] { Set(info?.queues ?? []).union(queues).sorted() }
 
     /// The label to show.
@@ -34,7 +35,7 @@ package struct WorkerSummary: Sendable, Equatable {
     /// `running`, `quiet`, `draining` or `LOST`.
     package var phase: String { isLost ? "LOST" : info?.phase ?? "starting" }
 
-    /// `phase`, and what an operator has set that the worker has not taken yet.
+    /// `phase`, and an operator's request that the worker has not applied yet.
     package var phaseText: String {
         let isStopping = info?.phase == "draining"
         switch settings.course?.value {
@@ -45,7 +46,7 @@ package struct WorkerSummary: Sendable, Equatable {
         }
     }
 
-    /// The workers of all queues, sorted by label and id.
+    /// Combines the workers of all queues, sorted by label and id.
     package static func merge(_ snapshots: [QueueSnapshot]) -> [WorkerSummary] {
         var merged: [String: WorkerSummary] = [:]
         for snapshot in snapshots {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The time of the next read of Redis. It can be brought forward while the reading task sleeps.
+/// The time of the next read of Redis. Another task can bring it forward while the reading task sleeps.
 final class FetchPace: Sendable {
     private struct State {
         var due: ContinuousClock.Instant

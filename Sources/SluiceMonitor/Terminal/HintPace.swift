@@ -1,7 +1,7 @@
-/// The shortest time between a read and one that a change has brought forward.
+/// The shortest time between a read and an earlier next read after a change.
 ///
-/// A change after a quiet time is read after 250 ms. While changes never stop, reads become rarer, down to one a second: then every read shows
-/// something new, and more of them would only cost more.
+/// A change after a quiet time is read after 250 ms. While changes go on, reads become rarer, down to one a second:
+/// every read then shows something new, and more reads would only cost more.
 struct HintPace: Sendable {
     private static let least = Duration.milliseconds(250)
     private static let most = Duration.seconds(1)
@@ -15,9 +15,9 @@ struct HintPace: Sendable {
         isHinted = false
     }
 
-    /// Notes a change.
+    /// Notes a change, to be read soon.
     ///
-    /// - Returns: how long after the last read the next one may begin.
+    /// - Returns: the time after the last read at which the next one may begin.
     mutating func hint() -> Duration {
         isHinted = true
         return gap

@@ -8,13 +8,13 @@ package enum Key: Sendable, Hashable {
     case control(Character)
     case enter, tab, backTab, escape, backspace, delete
     case up, down, left, right, home, end, pageUp, pageDown
-    /// The terminal's window has got or lost the focus.
+    /// The terminal's window has gained or lost the focus.
     case focusIn, focusOut
 }
 
-/// Decodes keys from the bytes of a terminal, even if a sequence comes in pieces.
+/// Decodes keys from the bytes of a terminal, even if a sequence arrives in pieces.
 ///
-/// A single escape byte may be the beginning of a sequence. It becomes a key if nothing follows (`flush`).
+/// A single escape byte may be the beginning of a sequence. `flush` makes it a key if nothing follows.
 package struct KeyDecoder: Sendable {
     private static let longestSequence = 32
 
@@ -25,7 +25,7 @@ package struct KeyDecoder: Sendable {
     /// Whether an incomplete sequence waits for more bytes.
     package var isWaiting: Bool { !pending.isEmpty }
 
-    /// Takes bytes, and returns the complete keys.
+    /// Takes bytes and returns the complete keys.
     package mutating func decode(_ bytes: some Sequence<UInt8>) -> [Key] {
         pending += bytes
         var keys: [Key] = []

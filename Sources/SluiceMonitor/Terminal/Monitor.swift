@@ -40,7 +40,9 @@ package struct MonitorOptions: Sendable {
 
 /// The full-screen monitor.
 package enum Monitor {
-    /// Runs until the user quits, a signal ends it, or, with `endsWhenIdle`, no operation is left. Then restores the terminal.
+    /// Runs until the user quits, a signal ends it, or, with `endsWhenIdle`, no operation is left.
+    ///
+    /// The terminal is restored at the end.
     ///
     /// - Returns: the exit status: 0, or 128 plus the signal's number (Ctrl-C: 130).
     package static func run(

@@ -1,10 +1,14 @@
 import Operations
 import Synchronization
 
-/// Reads the data of the monitor repeatedly, in another task than the one that handles keys.
+/// Reads the data of the monitor repeatedly, in a task apart from the one that handles keys.
 ///
-/// One pass: 1. read all queues; 2. read the operation on the detail screen, the rows of the operations' screen, the schedules and the groups on the
-/// queues' screen, or the lost workers on the workers' screen; 3. listen to the events of the current queues; 4. sleep until the next read is due. Events only bring the next read forward.
+/// A pass has four steps:
+/// 1. Read all queues.
+/// 2. Read the data of the shown screen: one operation, rows of operations, schedules and groups, lost workers, events
+///    or statistics.
+/// 3. Listen to the events of the current queues.
+/// 4. Sleep until the next read is due. Events only bring the next read forward.
 final class MonitorFetcher: Sendable {
     /// A result of a pass.
     enum Outcome: Sendable {
@@ -20,15 +24,15 @@ final class MonitorFetcher: Sendable {
         case failed(String, retryAt: Duration)
         /// The events since the last pass, and when they were read.
         case events(EventsReading, at: Duration)
-        /// The figures of the last hour.
+        /// The statistics of the last hour.
         case figures(FiguresBoard)
-        /// Events are not available, so reads keep their interval. With the reason.
+        /// Events are not available, with the reason. Reads keep their interval.
         case deaf(String)
-        /// The time between two reads, long enough that reading takes at most a tenth of Redis' time.
+        /// The time between two reads, at least nine times the duration of a read.
         case interval(Duration)
     }
 
-    /// What to read, depending on the screen.
+    /// The data to read, depending on the screen.
     struct Focus: Sendable, Equatable {
         var interval: Duration
         var address: OperationAddress?
@@ -39,11 +43,11 @@ final class MonitorFetcher: Sendable {
         var showsLost = false
         /// Whether the screen shows schedules and groups.
         var showsSchedules = false
-        /// What the operations' screen shows; nil = another screen is shown.
+        /// The request of the operations screen; nil = another screen is shown.
         var listed: OperationsRequest?
         /// Whether the screen shows events.
         var showsEvents = false
-        /// Whether the screen shows figures of the last hour.
+        /// Whether the screen shows statistics of the last hour.
         var showsFigures = false
     }
 
@@ -55,7 +59,7 @@ final class MonitorFetcher: Sendable {
     private static let groupQueues = 20
     private static let groupsInterval = Duration.seconds(5)
     private static let graphOperations = 200
-    /// Figures change with heartbeats only.
+    /// Statistics change with heartbeats only.
     private static let figuresInterval = Duration.seconds(5)
     private static let figuresQueues = 100
 
@@ -71,7 +75,7 @@ final class MonitorFetcher: Sendable {
     private let hints = Mutex(HintPace())
     private let lastCost = Mutex(Duration.zero)
     private let log = Mutex(EventLog())
-    /// When the figures are read next.
+    /// When the statistics are read next.
     private let figuresAt = Mutex(ContinuousClock.now)
     /// When the groups are read next.
     private let groupsAt = Mutex(ContinuousClock.now)
@@ -104,13 +108,13 @@ final class MonitorFetcher: Sendable {
         listener.withLock { $0?.task.cancel() }
     }
 
-    /// One pass without the sleep.
+    /// Runs one pass, without the sleep.
     func runOnce(_ deliver: @escaping @Sendable (Outcome) -> Void) async {
         let start = ContinuousClock.now
         startedAt.withLock { $0 = start }
         hints.withLock { $0.begin() }
         let focus = focus.withLock { $0 }
-        // A `hurry` during this pass must stay in effect at its end.
+        // A `hurry` during this pass stays in effect at its end.
         pace.schedule(at: start + .seconds(3_600))
         do {
             let snapshot = try await inspection.namespaceSnapshot(executingRows: Self.executingRows) { [origin] in
@@ -151,7 +155,7 @@ final class MonitorFetcher: Sendable {
         }
     }
 
-    /// The cost of a read: the lesser of the last two times, because one may include a wait for a connection.
+    /// Returns the cost of a read: the lesser of the last two times, because one may include a wait for a connection.
     private func cost(of took: Duration) -> Duration {
         lastCost.withLock { last in
             defer { last = took }
@@ -209,7 +213,7 @@ final class MonitorFetcher: Sendable {
         )
     }
 
-    /// The events since the last pass. The first pass begins with what the queues have kept of the last minutes.
+    /// Returns the events since the last pass. The first pass begins with the stored events of the last minutes.
     private func events(of snapshot: NamespaceSnapshot) async throws -> Outcome {
         if log.withLock({ $0.needsReplay }) {
             for queue in snapshot.queues {

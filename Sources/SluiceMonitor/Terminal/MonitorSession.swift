@@ -12,18 +12,18 @@ import TerminalText
 
 /// One run of the monitor: passes keys, data and time to the model, draws it, and performs its commands.
 ///
-/// Keys, reads and changes are separate tasks, so that a key is handled at once while Redis does not answer.
+/// Keys, reads and changes are separate tasks, so that a key is handled at once even while Redis does not answer.
 struct MonitorSession {
     private enum Event: Sendable {
         case terminal(TerminalEvent)
         case fetched(MonitorFetcher.Outcome)
         case changed(Notice)
-        /// A file was saved, or was not.
+        /// The outcome of saving a file.
         case saved(Notice)
         case planned(BulkPlan)
         case planFailed(String)
         case progressed(BulkProgress)
-        /// Time has passed: ages are drawn again.
+        /// Time has passed, so ages are drawn again.
         case tick
     }
 
@@ -66,13 +66,13 @@ struct MonitorSession {
     mutating func run() async -> Int32 {
         terminal.enter()
         defer { terminal.leave() }
-        // Not awaited at the end: a read that waits for Redis must not delay quitting.
+        // The tasks are not awaited at the end: a read that waits for Redis must not delay quitting.
         let feeders = feed()
         defer { feeders.forEach { $0.cancel() } }
         draw()
         for await event in events {
             if let status = take(event) { return status }
-            // What was read follows at once.
+            // The fetcher delivers the data just after the interval.
             if case .fetched(.interval) = event { continue }
             draw()
         }
@@ -130,7 +130,7 @@ extension MonitorSession {
         switch event {
         case .keys(let keys): return take(keys)
         case .resized:
-            // Resizing a window sends many events. The last one counts, and the next tick draws it.
+            // Resizing a window sends many events. A tick after the last one draws the new size.
             Task { [inbox] in
                 try? await Task.sleep(for: Self.resizePause)
                 inbox.yield(.tick)
@@ -160,7 +160,7 @@ extension MonitorSession {
             }
         }
         focus()
-        // The data of only this screen was not read before.
+        // The data of such a screen is read only while the screen is shown.
         if [.workers, .operations, .events].contains(model.screen), screen != model.screen { fetcher.hurry() }
         return nil
     }
@@ -253,7 +253,7 @@ extension MonitorSession {
         return nil
     }
 
-    /// Saves JSON in the working folder. Existing files stay.
+    /// Saves JSON in the working folder. An existing file is never replaced.
     private func save(_ json: JSONValue, _ file: String) {
         Task { [inbox] in
             let text = json.prettySerialized() + "\n"
@@ -286,12 +286,13 @@ extension MonitorSession {
         }
     }
 
-    /// Sends a change as soon as Redis answers, and shows the outcome at the bottom of the screen. A change that Redis does not answer to
-    /// within the time-out of a call is dropped.
+    /// Sends a change as soon as Redis answers, and shows the outcome at the bottom of the screen.
+    ///
+    /// The change is dropped if Redis does not answer within the timeout of a call.
     ///
     /// - Parameters:
-    ///   - text: what it does.
-    ///   - queues: the queues that it changes.
+    ///   - text: the change in words.
+    ///   - queues: the queues that the change touches.
     private mutating func change(
         _ text: String,
         in queues: [String],

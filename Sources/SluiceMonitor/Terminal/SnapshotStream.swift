@@ -18,7 +18,7 @@ package struct SnapshotStream: Sendable {
     /// - Parameters:
     ///   - note: called with a sentence when reads begin to fail, and when they succeed again.
     ///   - body: called with each round; true = continue.
-    /// - Throws: the error of the first read. Later failures are outages, after which reading continues.
+    /// - Throws: the error of the first read. Later failures are outages: reading continues after them.
     package func run(
         note: (String) -> Void,
         _ body: (NamespaceSnapshot, Rates) -> Bool
@@ -62,7 +62,7 @@ package struct SnapshotStream: Sendable {
 package enum ProgressLines {
     /// The counters, and a line for each running operation.
     ///
-    /// - Parameter view: how to show arguments; nil = not at all.
+    /// - Parameter view: how to show arguments; nil = do not show them.
     package static func lines(
         _ snapshot: NamespaceSnapshot,
         rates: Rates,

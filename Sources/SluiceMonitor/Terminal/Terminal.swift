@@ -23,10 +23,11 @@ package enum TerminalEvent: Sendable, Equatable {
     case closed
 }
 
-/// The terminal in full-screen use: raw mode, alternate screen, keys, size. Always restored at the end.
+/// The terminal in full-screen use: raw mode, alternate screen, keys and size. The terminal is always restored at the
+/// end.
 package final class Terminal: Sendable {
     private static let entering = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?1004h\u{1B}[2J"
-    /// Restores the screen, and also ends an incomplete synchronized update.
+    /// Restores the screen, and ends an incomplete synchronized update.
     static let leaving = "\u{1B}[?2026l\u{1B}[0m\u{1B}[?1004l\u{1B}[?25h\u{1B}[?1049l"
 
     private let input: Int32
@@ -37,7 +38,8 @@ package final class Terminal: Sendable {
     package let events: AsyncStream<TerminalEvent>
     private let reader: TerminalReader
 
-    /// - Returns: nil if the descriptors are not a terminal, or `TERM` is `dumb`: such a terminal cannot place text.
+    /// - Returns: nil if the descriptors are not a terminal, or if `TERM` is `dumb`, because such a terminal cannot
+    ///   place text.
     package init?(input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO) {
         if let term = getenv("TERM"), String(cString: term) == "dumb" { return nil }
         var mode = termios()
@@ -51,7 +53,7 @@ package final class Terminal: Sendable {
         reader = TerminalReader(input: input, signals: signals, events: continuation)
     }
 
-    /// Takes over the screen, also again after the process was stopped, and starts to read keys.
+    /// Takes over the screen, also after the process was stopped, and starts to read keys.
     package func enter() {
         setRaw()
         // Entering the alternate screen twice would lose the cursor position of the normal screen.

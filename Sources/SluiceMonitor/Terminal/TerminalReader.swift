@@ -9,10 +9,11 @@ import Synchronization
     import Darwin
 #endif
 
-/// The thread that waits for keys and signals. A separate thread, because waiting blocks, and keys are handled whatever else the process
-/// does.
+/// The thread that waits for keys and signals.
+///
+/// Waiting blocks a thread. A separate one handles keys while the rest of the process is busy.
 final class TerminalReader: Sendable {
-    /// How long to wait for the rest of a sequence after an escape byte.
+    /// The time to wait for the rest of a sequence after an escape byte.
     private static let escapeMilliseconds: Int32 = 40
 
     private let input: Int32
@@ -26,7 +27,7 @@ final class TerminalReader: Sendable {
         self.events = events
     }
 
-    /// Starts to read, or handles Ctrl-Z's signal again if it reads already.
+    /// Starts to read. If the thread reads already, handles the signal of Ctrl-Z again.
     func start() {
         guard isRunning.withLock({ $0.set(true) }) else { return signals.continueJob() }
         signals.install()
@@ -41,11 +42,11 @@ final class TerminalReader: Sendable {
         signals.wake()
     }
 
-    /// Stops the process. Returns when it continues, or soon if no shell could continue it.
+    /// Stops the process. Returns when the process continues, or soon if no shell controls the job.
     func suspendProcess() {
         signals.stopJob()
-        // The kernel ignores the stop if no shell controls the job. Then the screen is taken over again at once. Otherwise this pause ends
-        // after the process continues.
+        // The kernel ignores the stop if no shell controls the job. The screen is then taken over again at once.
+        // Otherwise this pause ends after the process continues.
         usleep(50_000)
         events.yield(.continued)
     }

@@ -8,8 +8,10 @@ import Synchronization
     import Darwin
 #endif
 
-/// The state of the signal handlers. They may only use existing memory and call functions that are safe in a signal handler (`write`,
-/// `tcsetattr`, `raise`), so everything is prepared before they are installed.
+/// The state of the signal handlers.
+///
+/// A handler may only use existing memory and call functions that are safe in a signal handler (`write`, `tcsetattr`,
+/// `raise`). So everything is prepared before the handlers are installed.
 private struct HandlerState {
     var pipe: Int32 = -1
     var input: Int32 = -1
@@ -19,7 +21,7 @@ private struct HandlerState {
     var leavingCount: Int
 }
 
-/// Written once before handlers are installed, then only read, and never freed. So no lock is needed.
+/// The state is written once before handlers are installed, then only read, and never freed. So it needs no lock.
 nonisolated(unsafe) private var handlerState: UnsafeMutablePointer<HandlerState>?
 
 /// Sends the number of a signal through the pipe to the reading thread.
@@ -32,7 +34,7 @@ private func forward(_ signal: Int32) {
     errno = saved
 }
 
-/// Restores the terminal before a crash, then raises the signal again (the handler was installed to run once).
+/// Restores the terminal before a crash, then raises the signal again. The handler is installed to run once.
 private func dieWithTerminalRestored(_ signal: Int32) {
     if let state = handlerState {
         _ = descriptorWrite(state.pointee.output, state.pointee.leaving, state.pointee.leavingCount)
@@ -41,7 +43,7 @@ private func dieWithTerminalRestored(_ signal: Int32) {
     raise(signal)
 }
 
-/// Signals while the terminal is in full-screen use.
+/// The signal handlers while the terminal is in full-screen use.
 final class TerminalSignals: Sendable {
     /// The signals that end the monitor.
     static let ending: [Int32] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT]
@@ -105,7 +107,7 @@ final class TerminalSignals: Sendable {
         }
     }
 
-    /// Wakes the reader, which then checks whether it has to end.
+    /// Wakes the reader, which then checks whether to end.
     func wake() {
         var byte: UInt8 = 0
         _ = descriptorWrite(writeEnd, &byte, 1)
@@ -117,7 +119,7 @@ final class TerminalSignals: Sendable {
         kill(0, SIGTSTP)
     }
 
-    /// Handles Ctrl-Z's signal again after the process continues.
+    /// Handles the signal of Ctrl-Z again after the process continues.
     func continueJob() { _ = Self.set(SIGTSTP, forward, flags: SA_RESTART) }
 
     private static func set(

@@ -2,14 +2,14 @@ import Operations
 import Selectors
 import TerminalText
 
-/// Which operations a bulk change is for.
+/// The operations that a bulk change is for.
 package enum BulkTarget: Sendable, Equatable {
     case marked([OperationAddress])
-    /// All that a query finds and that exist when the change begins.
+    /// All operations that match a query and exist when the change begins.
     case matching(OperationQuery)
 }
 
-/// A change of many operations, before anything is done.
+/// A change of many operations, before it begins.
 package struct BulkChange: Sendable, Equatable {
     package var kind: ChangeKind
     package var target: BulkTarget
@@ -20,45 +20,45 @@ package struct BulkChange: Sendable, Equatable {
     }
 }
 
-/// What a bulk change would do, counted before it is confirmed.
+/// The effect of a bulk change, counted before it is confirmed.
 package struct BulkPlan: Sendable, Equatable {
     package var change: BulkChange
-    /// Operations in each state.
+    /// The number of operations in each state.
     package var states: [OperationState: Int]
-    /// Operations that do not exist any more.
+    /// Operations that no longer exist.
     package var missing = 0
-    /// Operations that could not be compared with the query: they are encrypted, and there is no key.
+    /// Operations that could not be compared with the query, because they are encrypted and no key is set.
     package var unread = 0
 
-    /// How many of them the change is possible for.
+    /// The number of operations that the change is possible for.
     package var possible: Int { change.kind.allowed.reduce(0) { $0 + (states[$1] ?? 0) } }
 }
 
-/// An operation that a bulk change has left as it was.
+/// An operation that a bulk change did not change.
 package struct BulkRefusal: Sendable, Equatable {
     package var id: OperationID
     /// `is finished`
     package var reason: String
 }
 
-/// How far a bulk change is.
+/// The progress of a bulk change.
 package struct BulkProgress: Sendable, Equatable {
-    /// The most refusals that are kept with their ids.
+    /// The most refusals that are stored with their ids.
     package static let keptRefusals = 100
 
     package var change: BulkChange
-    /// How many operations were expected when the change was confirmed.
+    /// The number of operations that were expected when the change was confirmed.
     package var expected: Int
     package var done = 0
     package var refused = 0
-    /// The first of those that were refused.
+    /// The first refused operations.
     package var refusals: [BulkRefusal] = []
-    /// Why the change has ended; nil = it goes on.
+    /// The reason why the change ended; nil = it still runs.
     package var end: End?
 
     package enum End: Sendable, Equatable {
         case complete
-        /// The user has stopped it.
+        /// The user stopped the change.
         case stopped
         case failed(String)
     }
@@ -82,7 +82,7 @@ package struct BulkProgress: Sendable, Equatable {
 
 /// Counts and performs a bulk change, in bounded steps.
 package struct BulkRun: Sendable {
-    /// Operations of one call: few enough that the progress moves.
+    /// The operations of one call: few enough for a smooth progress.
     private static let chunk = 100
 
     let broker: any OperatorBroker
@@ -107,7 +107,7 @@ package struct BulkRun: Sendable {
         }
     }
 
-    /// Performs the change. It ends early if the task is cancelled, and says so.
+    /// Performs the change. If the task is cancelled, the change ends early and reports `.stopped`.
     ///
     /// - Parameter report: called after each step, and at the end.
     func run(reason: String, by: String, expected: Int, _ report: (BulkProgress) -> Void) async {
@@ -115,7 +115,7 @@ package struct BulkRun: Sendable {
         let request = CancelRequest(reason: reason, by: by, storesIntent: true)
         do {
             let isComplete = try await eachChunk { queue, ids in
-                // A step that waits for Redis can be stopped, and is never sent later.
+                // Waiting for Redis can be stopped here, before the step is sent.
                 try await broker.requireAnswer(of: queue)
                 try Task.checkCancellation()
                 progress.add(ids, try await apply(ids, request, queue: queue))
@@ -152,7 +152,7 @@ package struct BulkRun: Sendable {
         return try await ChangeWalk(broker: broker, query: query, view: view, needsRecord: needsRecord)
     }
 
-    /// - Returns: for each operation why it was left as it was; nil = the change is done, or requested.
+    /// - Returns: for each operation the reason of a refusal; nil = the change is done, or requested.
     private func apply(_ ids: [OperationID], _ request: CancelRequest, queue: String) async throws -> [String?] {
         switch change.kind {
         case .cancel: try await broker.cancelWithMembers(ids, request: request, queue: queue).map(Self.refusal)
@@ -182,7 +182,7 @@ package struct BulkRun: Sendable {
         }
     }
 
-    /// Cuts addresses into the calls of each queue.
+    /// Splits addresses into chunks for one call each, by queue.
     private static func chunks(_ addresses: [OperationAddress], of size: Int) -> [(String, [OperationID])] {
         Dictionary(grouping: addresses, by: \.queue).sorted { $0.key < $1.key }.flatMap { queue, addresses in
             stride(from: 0, to: addresses.count, by: size).map { start in

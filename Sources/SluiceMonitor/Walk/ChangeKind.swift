@@ -25,7 +25,7 @@ package enum ChangeKind: Sendable, CaseIterable {
         }
     }
 
-    /// The states in which the change is possible. Others refuse it.
+    /// The states in which the change is possible. In other states the operation refuses it.
     package var allowed: [OperationState] {
         switch self {
         case .cancel: OperationState.allCases.filter { !$0.isTerminal }
@@ -36,7 +36,8 @@ package enum ChangeKind: Sendable, CaseIterable {
         }
     }
 
-    /// The states in which a query without a state searches. A retry leaves out scheduled operations, whose time a producer has chosen.
+    /// The states that a query without a state searches. A retry leaves out scheduled operations, because a producer
+    /// chose their time.
     package var searched: [OperationState] {
         switch self {
         case .cancel, .hold, .release, .remove: allowed

@@ -1,11 +1,15 @@
 import Operations
 import Selectors
 
-/// Finds the operations of a query that existed when the walk began, in chunks, even while operations change their states.
+/// Finds the operations of a query that existed when the walk began, in chunks, even while operations change their
+/// states.
 ///
-/// Sequence numbers show which operations existed. A pass walks the places of a queue in the order in which operations go through them, so an
-/// operation that moves forward is found later in the same pass. One that moves back, or out of a page, is found in the next pass. The walk ends
-/// after a pass that finds nothing new while nothing moved, or, in a busy queue, after three such passes in a row.
+/// Sequence numbers show which operations existed. A pass walks the places of a queue in the order of an operation's
+/// life, so an operation that moves forward is found later in the same pass. An operation that moves back, or out of a
+/// page, is found in the next pass.
+///
+/// The walk ends after a pass that finds nothing new while nothing moved. In a busy queue, it ends after three such
+/// passes in a row.
 package struct ChangeWalk: Sendable {
     private static let quietPasses = 3
     /// The order in which operations go through the states.
@@ -15,11 +19,11 @@ package struct ChangeWalk: Sendable {
 
     let broker: any MonitorBroker
     let query: OperationQuery
-    /// The keys that read arguments, and what is hidden.
+    /// The keys that read arguments, and the redaction.
     let view: PayloadView
-    /// Whether operations need a record. A waiting untracked operation has none and cannot be addressed.
+    /// Whether only operations with a record are found. A waiting untracked operation has none and cannot be addressed.
     let needsRecord: Bool
-    /// How many operations the places of the query had when the walk began.
+    /// The number of operations in the places of the query when the walk began.
     package let total: Int
     /// Sentences about queues of the query that do not exist.
     package let unknownQueues: [String]
@@ -33,15 +37,16 @@ package struct ChangeWalk: Sendable {
     package struct Result: Sendable {
         package var found = 0
         package var scanned = 0
-        /// How many operations could not be compared, because their arguments are encrypted and there is no key.
+        /// The number of operations that could not be compared, because their arguments are encrypted and no key is
+        /// set.
         package var unread = 0
-        /// Of those found, how many are in states that refuse the change; only counted by a preview.
+        /// The number of found operations in states that refuse the change; only counted by a preview.
         package var refused = 0
-        /// How many were found in each state; only counted by a preview.
+        /// The number of found operations in each state; only counted by a preview.
         package var states: [OperationState: Int] = [:]
         package var isStopped = false
 
-        /// Notes how many operations were examined in a queue: those found, and others that do not match.
+        /// Notes the number of operations examined in a queue: the found ones, and others that do not match.
         fileprivate mutating func examined(_ others: Int, since before: Result) {
             scanned = max(scanned, before.scanned + found - before.found + others)
         }
@@ -49,8 +54,8 @@ package struct ChangeWalk: Sendable {
 
     /// Begins a walk: only operations that exist now are found.
     ///
-    /// - Throws: `AbsentQueues` if the query has queues of a cluster's node that is away. A change that leaves out some queues would look
-    ///   like success.
+    /// - Throws: `AbsentQueues` if the query includes queues of a cluster node that does not answer. A change that
+    ///   leaves out some queues would look like a success.
     package init(
         broker: any MonitorBroker,
         query: OperationQuery,
@@ -86,16 +91,17 @@ package struct ChangeWalk: Sendable {
         self.stop = stop
     }
 
-    /// The walk with a closure that is called after each page, and ends the walk when it returns true.
+    /// Returns the walk with a closure that is called after each page. The walk ends when the closure returns true.
     package func stopping(when stop: @escaping @Sendable (Result) -> Bool) -> ChangeWalk {
         ChangeWalk(self, stop: stop)
     }
 
-    /// Finds the operations in one pass, to count and show them before anything is changed.
+    /// Finds the operations in one pass, to count and show them before a change.
     ///
     /// - Parameters:
-    ///   - sample: how many operations to return.
-    ///   - allowed: the states in which the change is possible. Operations in others are counted as refused, and not returned.
+    ///   - sample: the most operations to return.
+    ///   - allowed: the states in which the change is possible. Operations in other states count as refused and are
+    ///     not returned.
     package func preview(
         sample: Int,
         of allowed: Set<OperationState>
@@ -117,7 +123,7 @@ package struct ChangeWalk: Sendable {
         return (result, shown)
     }
 
-    /// Finds all operations, each once.
+    /// Finds all operations, each one once.
     ///
     /// - Parameter body: called with the queue and at most 500 ids, while the walk waits.
     package func run(_ body: (String, [OperationID]) async throws -> Void) async throws -> Result {
@@ -143,7 +149,7 @@ package struct ChangeWalk: Sendable {
         try await broker.snapshot(queue: queue, executingRows: 0).eventSequence
     }
 
-    /// - Parameter before: what was examined in other queues. Each pass examines the same operations again.
+    /// - Parameter before: the result of the queues before this one. Each pass examines the same operations again.
     private func pass(
         _ queue: (name: String, sequence: Int64),
         _ handled: inout SequenceSet,
@@ -154,7 +160,7 @@ package struct ChangeWalk: Sendable {
         if let names = query.namesToRead() {
             return try await pass(queue, among: names, &handled, &result, before: before, body)
         }
-        // Those that do not match. Each that matches is found once in all passes.
+        // Operations of this pass that do not match. A matching operation is counted once in all passes.
         var others = 0
         var unread = 0
         defer { result.unread = max(result.unread, before.unread + unread) }
@@ -198,7 +204,7 @@ package struct ChangeWalk: Sendable {
         result.examined(others, since: before)
     }
 
-    /// The same for operations that are read by their ids.
+    /// Runs a pass over operations that are read by their ids.
     private func pass(
         _ queue: (name: String, sequence: Int64),
         among names: Set<DependencyName>,
@@ -225,7 +231,7 @@ package struct ChangeWalk: Sendable {
     }
 }
 
-/// A query for a change has queues that cannot be read now.
+/// A query for a change includes queues that cannot be read now.
 package struct AbsentQueues: Error, CustomStringConvertible {
     package var sentence: String
     package var description: String { sentence }

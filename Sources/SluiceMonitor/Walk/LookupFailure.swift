@@ -1,15 +1,15 @@
-/// A group, a worker or an operation cannot be found by the name that was given.
+/// A name matches no group, worker or operation, or it matches several.
 package struct LookupFailure: Error, Equatable, CustomStringConvertible {
     package enum Code: Sendable {
         case notFound
-        /// Several have the name.
+        /// The name matches several.
         case ambiguous
-        /// A node of the cluster that may know it does not answer.
+        /// A cluster node that may know the name does not answer.
         case unreachable
     }
 
     package enum Fix: Sendable, Equatable {
-        /// The words of a command behind the name of the program: `workers ls`.
+        /// The words of a command after the name of the program: `workers ls`.
         case command(String)
         case advice(String)
     }

@@ -2,14 +2,15 @@ import Operations
 import Selectors
 
 extension MonitorBroker {
-    /// The members of a group, each with its queue.
+    /// Reads the members of a group, each with its queue.
     package func members(of group: OperationID, queue: String) async throws -> Set<DependencyName> {
         Set(try await edges(.needs, of: group, queue: queue).map { DependencyName($0.id, queue: $0.queue ?? queue) })
     }
 
-    /// Reads operations of these names and finds those that match a query: in the order of lists, and of each state and queue the newest first.
+    /// Reads operations by name and returns those that match a query: in the order of lists, and newest first in each
+    /// state and queue.
     ///
-    /// - Parameter queues: what is in others is left out.
+    /// - Parameter queues: the queues to read. Operations in other queues are left out.
     package func matches(
         of query: OperationQuery,
         among names: Set<DependencyName>,
@@ -38,12 +39,12 @@ extension MonitorBroker {
 }
 
 extension OperationQuery {
-    /// So many operations are read by their ids at most. Of more, the places are searched.
+    /// The most operations to read by their ids. For more, the places are searched.
     private static let mostRead = 20_000
 
-    /// Operations that are to be read by their ids instead of a search; nil = there are none, or too many.
+    /// Returns the operations to read by their ids instead of a search; nil = the query names none, or too many.
     ///
-    /// - Parameter limit: how many may be read.
+    /// - Parameter limit: the most operations to read.
     package func namesToRead(limit: Int = .max) -> Set<DependencyName>? {
         named.flatMap { $0.count <= min(Self.mostRead, limit) ? $0 : nil }
     }

@@ -6,17 +6,17 @@ package struct OperationLookup: Sendable {
     package enum Finding: Sendable, Equatable {
         case found(OperationAddress)
         case notFound
-        /// The ids of several operations end like this.
+        /// Several operations have ids with this end.
         case ambiguous([OperationAddress])
     }
 
-    /// How many operations of each long place are searched for the end of an id.
+    /// The number of operations to search in each long place for the end of an id.
     package static let newest = 10_000
     let broker: any MonitorBroker
 
     package init(_ broker: any MonitorBroker) { self.broker = broker }
 
-    /// Finds the references, in order. `QUEUE/ID` with a full id needs no search.
+    /// Finds references, in order. `QUEUE/ID` with a full id needs no search.
     package func find(_ references: [IDReference]) async throws -> [Finding] {
         let taken = references.map(\.location)
         if !taken.contains(nil) { return taken.map { .found($0!) } }
@@ -24,7 +24,7 @@ package struct OperationLookup: Sendable {
         let meanings = references.map { $0.location == nil ? $0.meanings : [] }
         let away = try await broker.absentNodes(of: queues).flatMap(\.queues)
         var places = try await look(for: meanings, in: queues.filter { !away.contains($0) })
-        // An operation that is not on the nodes that answer may be on another node. The search waits for that node, and fails.
+        // An operation that no answering node has may be on another node. The search waits for that node, and fails.
         let open = meanings.filter { !$0.isEmpty && !$0.contains { places[$0] != nil } }
         if !away.isEmpty, !open.isEmpty { places.merge(try await look(for: open, in: away)) { $0.union($1) } }
         return zip(taken, meanings).map { location, meanings in
@@ -32,7 +32,7 @@ package struct OperationLookup: Sendable {
         }
     }
 
-    /// Finds the possible meanings of references. Ends of ids are searched for only if no full id is found.
+    /// Finds the possible meanings of references. Ends of ids are searched only if no full id is found.
     private func look(for meanings: [[IDReference]], in queues: [String]) async throws -> [IDReference: Set<
         OperationAddress
     >] {
@@ -42,7 +42,7 @@ package struct OperationLookup: Sendable {
         return places
     }
 
-    /// Searches all queues at once for records. The same id may be in several queues.
+    /// Searches all queues at once for records. Several queues may have the same id.
     func findRecords(
         _ references: Set<IDReference>,
         queues: [String]
@@ -75,7 +75,7 @@ extension OperationLookup.Finding {
 }
 
 extension IDReference {
-    /// The location of a full id with its queue, which needs no search.
+    /// The address of a full id with its queue, which needs no search.
     fileprivate var location: OperationAddress? {
         guard let queue, case .full(let id) = part else { return nil }
         return OperationAddress(queue: queue, id: id)
@@ -136,7 +136,7 @@ extension OperationLookup {
 }
 
 extension MonitorBroker {
-    /// The ids that have a record, of any number, in calls of a bounded size.
+    /// Returns the ids that have a record. Splits any number of ids into calls of a bounded size.
     package func known(_ ids: [OperationID], queue: String) async throws -> [OperationID] {
         var known: [OperationID] = []
         for start in stride(from: 0, to: ids.count, by: Defaults.batch) {

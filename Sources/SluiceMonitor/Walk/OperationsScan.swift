@@ -1,13 +1,13 @@
 import Operations
 import Selectors
 
-/// What the operations' screen asks for.
+/// A request of the operations screen.
 package struct OperationsRequest: Sendable, Equatable {
     /// The chosen state; nil = all states.
     package var state: OperationState?
     /// The filter; nil = none.
     package var filter: OperationQuery?
-    /// How many pages are read, 1 or more.
+    /// The number of pages to read, 1 or more.
     package var pages = 1
 
     package init(state: OperationState?, filter: OperationQuery? = nil, pages: Int = 1) {
@@ -16,7 +16,7 @@ package struct OperationsRequest: Sendable, Equatable {
         self.pages = pages
     }
 
-    /// Whether the filter names states, which then count in place of the chosen one.
+    /// Whether the filter names states, which then replace the chosen one.
     package var filterHasStates: Bool { filter?.terms.contains { $0.field == .state } ?? false }
 
     /// The filter together with the chosen state.
@@ -26,21 +26,22 @@ package struct OperationsRequest: Sendable, Equatable {
         return query
     }
 
-    /// Whether rows of the other request belong to this one, whatever the number of pages.
+    /// Whether the other request is for the same list, with any number of pages.
     func isSameList(as other: Self) -> Bool { state == other.state && filter == other.filter }
 }
 
-/// The newest operations that a request is for.
+/// The newest operations for a request.
 package struct OperationsReading: Sendable {
     package var request: OperationsRequest
     package var operations: [OperationDetail]
-    /// How many operations were examined.
+    /// The number of operations examined.
     package var scanned: Int
-    /// How many the places had.
+    /// The number of operations in the searched places.
     package var total: Int
-    /// How many could not be compared with the filter: they are encrypted, and there is no key.
+    /// The number of operations that could not be compared with the filter, because they are encrypted and no key is
+    /// set.
     package var unread = 0
-    /// Whether there are more to examine.
+    /// Whether more operations can be examined.
     package var hasMore: Bool
     /// Sentences about queues and groups of the filter that do not exist.
     package var unknown: [String] = []
@@ -62,9 +63,9 @@ package struct OperationsReading: Sendable {
 
 /// Reads the pages of a request: the newest operations of each state's place in each queue, merged.
 package struct OperationsScan: Sendable {
-    /// Operations of one page, over all places.
+    /// The number of operations in one page, over all places.
     static let page = 200
-    /// With a filter, a page examines so many times as many at most until it is full.
+    /// With a filter, a page examines at most this many times the size of a page.
     private static let patience = 10
     private static let leastOfAPlace = 5
 
@@ -79,7 +80,7 @@ package struct OperationsScan: Sendable {
     let snapshot: NamespaceSnapshot
     /// The keys that read arguments.
     let view: PayloadView
-    /// Kept from pass to pass: the end of an id is searched for in whole queues.
+    /// The resolved query, shared by all passes: the end of an id is searched for in whole queues.
     let memory: QueryMemory
 
     package init(
@@ -130,7 +131,7 @@ package struct OperationsScan: Sendable {
         return reading
     }
 
-    /// Reads operations by their ids, without a search, those with the newest ids first.
+    /// Reads operations by their ids, without a search, newest ids first.
     private func read(
         _ request: OperationsRequest,
         _ query: OperationQuery,
@@ -152,7 +153,7 @@ package struct OperationsScan: Sendable {
         return reading
     }
 
-    /// - Parameter limit: how many operations of the place to find.
+    /// - Parameter limit: the most operations to find in the place.
     private func read(
         _ state: OperationState,
         _ queue: String,

@@ -2,7 +2,9 @@ import Operations
 import Selectors
 import Synchronization
 
-/// Remembers the resolved query of a screen that is read again and again. Resolving it takes at most a twentieth of the time.
+/// Remembers the resolved query of a screen that is read again and again.
+///
+/// Resolving the query takes at most a twentieth of the time.
 package final class QueryMemory: Sendable {
     private static let share = 20
 
@@ -16,7 +18,7 @@ package final class QueryMemory: Sendable {
 
     package init() {}
 
-    /// - Throws: as ``MonitorBroker/resolving(_:snapshot:)``.
+    /// - Throws: the errors of ``MonitorBroker/resolving(_:snapshot:)``.
     func resolved(
         _ query: OperationQuery,
         by broker: any MonitorBroker,

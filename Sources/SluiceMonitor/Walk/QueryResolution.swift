@@ -2,11 +2,12 @@ import Operations
 import Selectors
 
 extension MonitorBroker {
-    /// The query with what Redis knows in place of names: operations in place of ids and groups, ids in place of names of workers.
-    /// All tools read queries by this, so that a query finds the same everywhere.
+    /// Replaces names in a query by what Redis knows: operations for ids and groups, ids for names of workers.
     ///
-    /// - Parameter snapshot: the namespace, if it was read just before; nil = it is read if the query needs it.
-    /// - Throws: `LookupFailure` if a value names no worker or no group, or several.
+    /// All tools resolve queries with this method, so that a query finds the same operations everywhere.
+    ///
+    /// - Parameter snapshot: the namespace, if it was read just before; nil = read it if the query needs it.
+    /// - Throws: `LookupFailure` if a value matches no worker or group, or several.
     package func resolving(
         _ query: OperationQuery,
         snapshot: NamespaceSnapshot? = nil
@@ -28,14 +29,14 @@ extension MonitorBroker {
         let present = WorkerLookup(workers: WorkerSummary.merge(now.queues))
         for index in query.terms.indices where query.terms[index].field == .worker {
             guard case .texts(let values) = query.terms[index].condition else { continue }
-            // Lost workers are read only for a name that no present worker has.
+            // Lost workers are read only if a name matches no present worker.
             var ids = try? values.flatMap(present.ids)
             if ids == nil { ids = try values.flatMap(try await WorkerLookup(now, self).ids) }
             query.terms[index].condition = .texts((ids ?? []).map(TextPattern.init(exactly:)))
         }
     }
 
-    /// The members of the group of this name, each with its queue.
+    /// Returns the members of the group with this name, each with its queue.
     private func membersOfGroup(_ text: String) async throws -> Set<DependencyName> {
         guard let reference = IDReference(text) else { throw LookupFailure(noGroup: text) }
         switch try await OperationLookup(self).find([reference])[0] {

@@ -2,7 +2,7 @@ import Operations
 import Selectors
 import TerminalText
 
-/// Finds workers by name: those of the namespace, and those that were lost within 24 h.
+/// Finds workers by name: the workers of the namespace, and those that were lost within 24 h.
 package struct WorkerLookup: Sendable {
     package enum Found: Sendable {
         case present(WorkerSummary)
@@ -11,7 +11,7 @@ package struct WorkerLookup: Sendable {
 
     private let workers: [WorkerSummary]
     private let lost: [LostSummary]
-    /// Cluster nodes that do not answer, whose workers are unknown.
+    /// Cluster nodes that do not answer. Their workers are unknown.
     private let absent: [AbsentNode]
 
     package init(workers: [WorkerSummary], lost: [LostSummary] = [], absent: [AbsentNode] = []) {
@@ -30,10 +30,12 @@ package struct WorkerLookup: Sendable {
         )
     }
 
-    /// Finds a worker by its name, its id, or the end of its id as in tables. A lost worker is found if no other one has the name.
+    /// Finds a worker by its name, its id, or the end of its id as in tables.
     ///
-    /// - Throws: `LookupFailure` with `.ambiguous` and all candidates if there are several, with `.notFound` if there is none,
-    ///   with `.unreachable` if it may be known on a node that does not answer.
+    /// A lost worker is found only if no present worker matches.
+    ///
+    /// - Throws: `LookupFailure` with `.ambiguous` and all candidates if several workers match, with `.notFound` if
+    ///   none matches, and with `.unreachable` if a node that does not answer may know the worker.
     package func find(_ text: String) throws(LookupFailure) -> Found {
         let present = workers.filter { Self.isNamed(text, label: $0.label, id: $0.id) }
         if present.count > 1 { throw Self.ambiguous(text, present.map { "\($0.id) \($0.label), \($0.phase)" }) }
@@ -48,7 +50,7 @@ package struct WorkerLookup: Sendable {
         throw unknown(text)
     }
 
-    /// A worker that ended as it should leaves nothing behind but its id in what it ran.
+    /// A worker that ended normally leaves only its id, in the operations that it ran.
     private func unknown(_ text: String) -> LookupFailure {
         let kept = "known are workers that run, and for 24 h those that were lost"
         if let id = OperationID(text) {
@@ -65,7 +67,8 @@ package struct WorkerLookup: Sendable {
         )
     }
 
-    /// The ids of the workers that a query's value names. An id needs no search, because a snapshot does not list all of many workers.
+    /// Returns the ids of the workers that a query's value names. An id needs no search: a snapshot lists only the
+    /// first of many workers.
     func ids(_ value: TextPattern) throws(LookupFailure) -> [String] {
         guard let text = value.exactText else {
             return workers.filter { value.matches($0.label) || value.matches($0.id) }.map(\.id)
