@@ -8,8 +8,13 @@ let settings: [SwiftSetting] = [.swiftLanguageMode(.v6), .enableUpcomingFeature(
 let package = Package(
     name: "sanitized",
     platforms: [.macOS(.v15)],
+    dependencies: [.package(url: "https://github.com/apple/swift-log.git", .upToNextMinor(from: "1.16.0"))],
     targets: [
-        .target(name: "Operations", swiftSettings: settings),
+        .target(
+            name: "Operations",
+            dependencies: [.product(name: "Logging", package: "swift-log")],
+            swiftSettings: settings
+        ),
         .target(name: "BrokerModel", dependencies: ["Operations"], swiftSettings: settings),
         .testTarget(name: "OperationsTests", dependencies: ["Operations", "BrokerModel"], swiftSettings: settings),
     ]
