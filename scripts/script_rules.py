@@ -125,5 +125,9 @@ for stem in includes.keys() - set().union(*(all_needs(path, set()) for path in s
 listed = set(re.findall(r'case "(\w+)":', pathlib.Path("Sources/RedisBroker/Library/ScriptIncludes.swift").read_text()))
 for stem in sorted(listed ^ (includes.keys() - {"test_clock"})):
     failures.append(f"ScriptIncludes.swift and {root}/includes do not agree on {stem}")
+architecture = pathlib.Path("docs/architecture.md").read_text()
+for stem in sorted(includes.keys() | scripts.keys()):
+    if f"`{stem}`" not in architecture and f"`{stem}.lua`" not in architecture:
+        failures.append(f"docs/architecture.md names every script and include, but not {stem}")
 print("\n".join(dict.fromkeys(failures)))
 sys.exit(bool(failures))
