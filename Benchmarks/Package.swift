@@ -1,13 +1,15 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// `Sources/Operations` is a link to the module itself, so that a measurement builds this one module and nothing that Sluice depends on.
+// `Sources/Operations` is a link to the module itself. So a measurement builds this module and swift-log alone.
 let package = Package(
     name: "benchmarks",
     platforms: [.macOS(.v15)],
+    dependencies: [.package(url: "https://github.com/apple/swift-log.git", .upToNextMinor(from: "1.16.0"))],
     targets: [
         .target(
             name: "Operations",
+            dependencies: [.product(name: "Logging", package: "swift-log")],
             swiftSettings: [.swiftLanguageMode(.v6), .enableUpcomingFeature("ExistentialAny")]
         ),
         .executableTarget(

@@ -1,4 +1,7 @@
-"""Celery for scripts/compare: `celery -A celery_peer` takes the tasks from here, `python3` runs it as the producer."""
+"""Celery for scripts/compare: `celery -A celery_peer` loads the tasks from this file.
+
+`python3` runs the file as the producer.
+"""
 from celery import Celery
 
 import producing
@@ -24,5 +27,5 @@ def single(count):
 
 
 if __name__ == "__main__":
-    # Its call for many tasks, a group, sends them one by one.
+    # A group, Celery's call for many tasks, sends them one by one.
     producing.main(single, single, stamp.delay)

@@ -1,4 +1,4 @@
-"""What the producers in Python share: their command line, which sidekiq_peer.rb describes, and how pick-up is measured."""
+"""Code of all Python producers: the command line (see sidekiq_peer.rb) and the pick-up measurement."""
 import os
 import random
 import sys
@@ -15,12 +15,12 @@ server = redis.Redis(unix_socket_path=SOCKET)
 
 
 def note_wait(begun):
-    """The body of the job that tells how long it waited."""
+    """The body of the job that reports how long it waited."""
     server.rpush("waited", time.monotonic_ns() - begun)
 
 
 def seconds(work, count):
-    """A tenth is for connections and what is imported late."""
+    """Times the work after a tenth of it, untimed, has opened connections and imported modules."""
     work(count // 10)
     begun = time.monotonic()
     work(count)
@@ -28,13 +28,13 @@ def seconds(work, count):
 
 
 def become_idle():
-    """Long enough for the worker to be idle again, and never in step with it."""
+    """Sleeps long enough for the worker to be idle again, and never in step with it."""
     time.sleep(random.uniform(0.002, 0.005))
 
 
 def pick_up(enqueue, count):
     for _ in range(count):
-        # As Sluice's does, which measures a PING in between.
+        # Sluice's measurement has a PING in between as well.
         become_idle()
         server.ping()
         become_idle()

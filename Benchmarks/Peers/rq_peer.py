@@ -1,4 +1,4 @@
-"""RQ's producer for scripts/compare. Results are not kept: nobody asks for them. Nor are arguments described a second time."""
+"""RQ's producer for scripts/compare. Jobs keep no results and no description of their arguments."""
 from rq import Queue
 
 import producing

@@ -1,12 +1,12 @@
-# Sidekiq for scripts/compare. `sidekiq -r` takes the jobs from here; `ruby` runs it as the producer:
+# Sidekiq for scripts/compare. `sidekiq -r` loads the jobs from this file; `ruby` runs it as the producer:
 #
-#   fill N      puts N no-ops into the queue, 1,000 a call
-#   bulk N      the same, timed
+#   fill N      put N no-ops into the queue, 1,000 a call
+#   bulk N      as fill, timed
 #   single N    one by one, each awaited, timed
-#   together N  the same from 64 threads, timed
-#   pick-up N   N jobs, each into an idle queue, that tell how long they waited
+#   together N  as single, from 64 threads, timed
+#   pick-up N   N jobs, each into an idle queue, that report how long they waited
 #
-# It prints seconds, without those in which it connects, and for pick-up one line of milliseconds for each job.
+# The output is the time in seconds, without the connection setup. `pick-up` prints a line of milliseconds for each job.
 require "sidekiq"
 
 THREADS = 64
@@ -14,7 +14,7 @@ PATIENCE = 60
 SERVER = { url: "unix://#{ENV.fetch("PEER_SOCKET")}", driver: :hiredis }.freeze
 Sidekiq.configure_server { |config| config.redis = SERVER }
 Sidekiq.configure_client { |config| config.redis = SERVER.merge(size: THREADS) }
-# Lines for each job would cost more than the jobs, and so does the search for arguments that JSON cannot say.
+# A log line for each job would cost more than the job, and so would the check for arguments that JSON cannot represent.
 Sidekiq.logger.level = Logger::WARN
 Sidekiq.strict_args!(false)
 
@@ -49,7 +49,7 @@ def together(count)
   THREADS.times.map { Thread.new { single(count / THREADS) } }.each(&:join)
 end
 
-# A tenth is for connections and for code that is made while it runs.
+# Times the work after a tenth of it, untimed, has opened connections and compiled code.
 def seconds(count)
   yield count / 10
   begun = nanoseconds
@@ -57,14 +57,14 @@ def seconds(count)
   (nanoseconds - begun) / 1e9
 end
 
-# Long enough for the worker to be idle again, and never in step with it.
+# Sleeps long enough for the worker to be idle again, and never in step with it.
 def become_idle
   sleep(0.002 + rand * 0.003)
 end
 
 def pick_up(count)
   count.times do
-    # As Sluice's does, which measures a PING in between.
+    # Sluice's measurement has a PING in between as well.
     become_idle
     Sidekiq.redis(&:ping)
     become_idle

@@ -37,13 +37,13 @@ struct App: AsyncParsableCommand {
     }
 }
 
-/// Where a finger takes the table next: a few rows on, or a fling to anywhere.
+/// Chooses where a finger scrolls the table next: a few rows further, or a fling to anywhere.
 struct Scrolling {
     private let last: Int
     private var generator: SeededGenerator
     private var top = 0
 
-    /// - Parameter rows: how many rows can be at the top.
+    /// - Parameter rows: the number of rows that can be at the top.
     init(rows: Int, seed: UInt64) {
         last = rows
         generator = SeededGenerator(seed: seed)

@@ -1,11 +1,11 @@
 import Operations
 import Synchronization
 
-/// One of the few places on the screen, which show all rows of the table in turn.
+/// One of the few places on the screen. The cells show all rows of the table in turn.
 final class Cell: Sendable {
-    /// What it was given to show.
+    /// One delivery of data to the cell.
     struct Delivery: Sendable {
-        /// The row that the cell belonged to then; nil if it belonged to none.
+        /// The row of the cell at that time; nil = no row.
         let owner: Int?
         let data: RowData
     }
@@ -23,7 +23,7 @@ final class Cell: Sendable {
     var data: RowData? { state.withLock { $0.data } }
     var deliveries: [Delivery] { state.withLock { $0.deliveries } }
 
-    /// Begins to show another row, or none. Of what was on its way for the former one, nothing arrives after this.
+    /// Shows another row, or none. After this call, nothing arrives for the former row.
     func use(for row: Int?) -> DeliveryToken {
         let token = slot.renew()
         state.withLock { state in

@@ -1,7 +1,7 @@
 import ExampleBasics
 import Synchronization
 
-/// What a row shows.
+/// The data that a row shows.
 struct RowData: Sendable, Hashable {
     let row: Int
     let text: String
@@ -12,12 +12,12 @@ struct RowData: Sendable, Hashable {
     }
 }
 
-/// Where updates come from; they take a while, and every third is deaf to cancels and comes late instead.
+/// The source of updates. Each takes a while; about a third ignore cancels and come late.
 final class RowSource: Sendable {
     private let generator: Mutex<SeededGenerator>
     private let load = Gauge()
 
-    /// How many updates there were at the most at once.
+    /// The most updates in flight at once.
     var mostAtOnce: Int { load.most }
 
     init(seed: UInt64) { generator = Mutex(SeededGenerator(seed: seed)) }

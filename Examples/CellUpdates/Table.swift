@@ -2,17 +2,18 @@ import ExampleBasics
 import Operations
 import Synchronization
 
-/// Shows a window of its rows in a few cells. A row that appears starts an update, one that disappears cancels it.
+/// Shows a window of its rows in a few cells. A row that appears starts an update, and a row that disappears cancels
+/// it.
 ///
-/// Results are delivered on whatever thread they come, while the table is being scrolled: the strictest case. An app with a main thread
-/// says `deliverOnMainActor`.
+/// As the strictest case, results are delivered on any thread while the table scrolls. An app with a main thread calls
+/// `deliverOnMainActor`.
 final class Table {
     private struct Shown {
         let cell: Cell
         let update: ValueOperation<RowData>
     }
 
-    /// How updates ended.
+    /// The numbers of updates by their end.
     struct Ends: Sendable {
         var finished = 0
         var cancelled = 0
@@ -24,7 +25,7 @@ final class Table {
     private let source: RowSource
     private let isNaive: Bool
     private let queue: LocalOperationQueue
-    /// At most one update per row, also if a row comes back before its cancelled one has ended.
+    /// At most one update per row, even if a row comes back before its cancelled update has ended.
     private let updates: KeyedOperations<Int, RowData>
     private var shown: [Int: Shown] = [:]
     private var free: [Cell]
@@ -64,7 +65,7 @@ final class Table {
 
     private func disappear(_ row: Int) {
         guard let gone = shown.removeValue(forKey: row) else { return }
-        // First: whatever comes from now on comes too late.
+        // The cell changes first, so that every later result comes too late.
         _ = gone.cell.use(for: nil)
         gone.update.cancel(reason: "row \(row) has disappeared")
         free.append(gone.cell)
@@ -72,14 +73,14 @@ final class Table {
 
     func waitUntilIdle() async throws { try await queue.waitUntilAllOperationsAreFinished() }
 
-    /// The visible rows, and which of them have their data.
+    /// The visible rows, with a mark for each row that has its data.
     var strip: String {
         let rows = shown.keys.sorted()
         let marks = rows.map { shown[$0]?.cell.data == nil ? "·" : "■" }.joined()
         return "rows \("\(rows.first ?? 0)–\(rows.last ?? 0)".padded(to: 9)) \(marks)"
     }
 
-    /// To be asked when it is idle.
+    /// Returns the claims. Call this when the table is idle.
     func report() -> Claims {
         let deliveries = cells.flatMap(\.deliveries)
         let wrong = deliveries.filter { $0.owner != $0.data.row || $0.data != RowData(row: $0.data.row) }.count
@@ -101,7 +102,7 @@ final class Table {
         return report
     }
 
-    /// Results that came when their row was gone. Without any, nothing would be shown by a run.
+    /// The number of results that came after their row was gone. A run proves nothing if this is zero.
     var late: Int { ends.value.finished - cells.flatMap(\.deliveries).count }
 }
 

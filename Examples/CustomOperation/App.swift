@@ -1,6 +1,6 @@
 import Foundation
 
-/// A hand-written `Operation` subclass in a local queue, first with its classic mistake, then right.
+/// A hand-written `Operation` subclass in a local queue, first with the classic mistake, then correct.
 @main
 enum App {
     static func main() async throws {

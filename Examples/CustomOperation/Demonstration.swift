@@ -4,13 +4,13 @@ import Operations
 
 /// The classic lesson about custom operations, in two acts.
 struct Demonstration {
-    /// Times of the acts. Short ones make a short test.
+    /// The durations of the acts. Short ones make a short test.
     struct Times: Sendable {
-        /// How long a right operation takes.
+        /// The duration of a correct operation.
         var work: Duration = .milliseconds(1500)
-        /// When the third one is cancelled.
+        /// The time at which the third operation is cancelled.
         var cancel: Duration = .seconds(2)
-        /// How long one may take, and how long it may take to end then.
+        /// The time limit of an operation, and the time that it then has to end.
         var limit: Duration = .seconds(1)
         var grace: Duration = .milliseconds(300)
     }
@@ -21,7 +21,8 @@ struct Demonstration {
 
     init(times: Times = Times()) { self.times = times }
 
-    /// Never finishes: the queue would stand still for ever. The time limit says so, and frees the slot.
+    /// Runs an operation that never finishes, so that its queue would be blocked forever. The time limit reports it and
+    /// frees the slot.
     mutating func forgetful() async throws {
         print("1. An operation that forgets to finish, and one behind it, in a queue of one slot")
         let queue = LocalOperationQueue(name: "forgetful", maxConcurrentOperationCount: 1)
@@ -41,7 +42,8 @@ struct Demonstration {
         report.claim("the one behind it got the slot", next.state == .finished, "\(next.state)")
     }
 
-    /// Written rightly. The third one is cancelled while it works: it ends at once, and the next one gets its slot.
+    /// Runs correct operations. The third one is cancelled while it works: it ends at once, and the next one gets its
+    /// slot.
     mutating func right() async throws {
         print("\n2. Five that are written rightly, two at a time; the third is cancelled after \(times.cancel.seconds)")
         let queue = LocalOperationQueue(name: "right", maxConcurrentOperationCount: 2)
@@ -65,7 +67,7 @@ struct Demonstration {
         report.claim("none is stuck", !operations.contains { $0.isStuck }, "0 of \(operations.count)")
     }
 
-    /// Prints what happens in a queue, as it happens, until so many operations have ended.
+    /// Prints the changes of a queue as they happen, until so many operations have ended.
     ///
     /// - Returns: the lines.
     private func tell(_ queue: LocalOperationQueue, ends: Int) -> Task<[String], Never> {
@@ -85,7 +87,7 @@ struct Demonstration {
 }
 
 extension ValueOperation {
-    /// Whether it ended because of its time limit.
+    /// Whether the operation exceeded its time limit.
     var isOverdue: Bool {
         guard case .failure(let error) = result else { return false }
         return (error as? OperationsError)?.code == .timedOut

@@ -1,10 +1,12 @@
 import Foundation
 import Synchronization
 
-/// The asynchronous operation as it has been written by hand in every project: `start`, and `isExecuting` and `isFinished` with all their
-/// announcements. Nothing in it knows of `LocalOperationQueue`.
+/// The hand-written asynchronous operation of every project: `start`, `isExecuting` and `isFinished` with all
+/// notifications.
+///
+/// The class does not know `LocalOperationQueue`.
 class Fetch: Operation, @unchecked Sendable {
-    // Unchecked: all that changes is guarded by `flags`.
+    // Unchecked: `flags` guards all mutable state.
 
     private struct Flags {
         var isExecuting = false
@@ -16,8 +18,8 @@ class Fetch: Operation, @unchecked Sendable {
     private let flags = Mutex(Flags())
 
     /// - Parameters:
-    ///   - name: for people.
-    ///   - duration: how long it takes.
+    ///   - name: the name to print.
+    ///   - duration: the duration of the fetch.
     init(_ name: String, duration: Duration) {
         self.duration = duration
         super.init()
@@ -29,12 +31,12 @@ class Fetch: Operation, @unchecked Sendable {
     override var isFinished: Bool { flags.withLock { $0.isFinished } }
 
     override func start() {
-        // One that was cancelled while it waited must finish too, or its queue waits for it for ever.
+        // An operation that was cancelled while it waited must finish as well, or its queue waits for it forever.
         if isCancelled { return finish() }
         willChangeValue(forKey: "isExecuting")
         flags.withLock { $0.isExecuting = true }
         didChangeValue(forKey: "isExecuting")
-        // A cancel that came just now did not see it executing.
+        // A cancel at this moment may not have seen the operation executing.
         if isCancelled { return finish() }
         let deadline = DispatchTime.now() + .milliseconds(Int(duration / .milliseconds(1)))
         DispatchQueue.global().asyncAfter(deadline: deadline) { [weak self] in self?.received() }
@@ -45,10 +47,10 @@ class Fetch: Operation, @unchecked Sendable {
         if isExecuting { finish() }
     }
 
-    /// The network calls back.
+    /// The callback of the network.
     func received() { finish() }
 
-    /// Announces the end, once: the cancel and the network may both come.
+    /// Announces the end once, even if both a cancel and the network end the operation.
     final func finish() {
         let isFirst = flags.withLock { flags -> Bool in
             defer { flags.isEnding = true }
@@ -66,7 +68,7 @@ class Fetch: Operation, @unchecked Sendable {
     }
 }
 
-/// The same with the classic mistake: neither the callback nor a cancel finishes it.
+/// The classic mistake: neither the callback nor a cancel finishes the operation.
 final class ForgetfulFetch: Fetch, @unchecked Sendable {
     override func received() {}
     override func cancel() {}

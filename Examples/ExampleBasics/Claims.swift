@@ -1,11 +1,13 @@
 import Foundation
 
-/// What a program claims at its end, each claim with the figure that shows it. A program whose claims do not all hold must not exit with 0.
+/// The claims of a program about its run, each with the value that proves it.
+///
+/// A program exits with an error if a claim does not hold.
 package struct Claims: Sendable {
     private struct Row {
         let claim: String
         let figure: String
-        /// nil: a figure without a claim.
+        /// Whether the claim holds; nil = a value without a claim.
         let holds: Bool?
     }
 
@@ -13,7 +15,7 @@ package struct Claims: Sendable {
 
     package init() {}
 
-    /// Adds a figure that nothing is claimed about.
+    /// Adds a value without a claim.
     package mutating func note(_ title: String, _ figure: some CustomStringConvertible) {
         rows.append(Row(claim: title, figure: figure.description, holds: nil))
     }
@@ -26,7 +28,7 @@ package struct Claims: Sendable {
     /// The claims that do not hold.
     package var broken: [String] { rows.filter { $0.holds == false }.map(\.claim) }
 
-    /// One line each: whether it holds, the claim, the figure.
+    /// One line for each row: whether the claim holds, the claim, the value.
     package var table: String {
         let width = rows.map(\.claim.count).max() ?? 0
         return rows.map { row in
@@ -37,7 +39,7 @@ package struct Claims: Sendable {
 }
 
 extension String {
-    /// With spaces behind it up to a width.
+    /// Adds spaces at the end up to a width.
     package func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }
 

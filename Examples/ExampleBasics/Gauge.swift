@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts how much of something goes on at once.
+/// Counts activities in progress.
 package final class Gauge: Sendable {
     private struct State {
         var now = 0
@@ -12,10 +12,10 @@ package final class Gauge: Sendable {
 
     package init() {}
 
-    /// The most there was at once.
+    /// The most activities at once.
     package var most: Int { state.withLock { $0.most } }
 
-    /// How often something began.
+    /// The number of activities so far.
     package var total: Int { state.withLock { $0.total } }
 
     package func begin() {

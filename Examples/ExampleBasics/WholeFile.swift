@@ -1,9 +1,11 @@
 import Foundation
 
-/// Files that are there as a whole or not at all.
+/// Writes files that are complete or do not exist.
 package enum WholeFile {
-    /// Writes beside the file and renames. Links are followed; what is there and no regular file, a device for example, is refused, because
-    /// a rename would replace it.
+    /// Writes a temporary file beside the target and renames it.
+    ///
+    /// Links are followed. An existing target that is no regular file, such as a device, is refused, because a rename
+    /// would replace it.
     package static func write(_ data: Data, to url: URL) throws {
         let place = url.resolvingSymlinksInPath()
         let manager = FileManager.default
@@ -17,7 +19,7 @@ package enum WholeFile {
         }
     }
 
-    /// What is there must not be replaced.
+    /// The target exists, is no regular file, and must not be replaced.
     struct NotAFile: Error, CustomStringConvertible {
         let description: String
     }

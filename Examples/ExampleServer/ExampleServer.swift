@@ -3,16 +3,16 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// A small HTTP server on a free port of 127.0.0.1, for programs that want something to talk to.
+/// A small HTTP server on a free port of 127.0.0.1, for programs that need a server to call.
 package final class ExampleServer: Sendable {
-    /// Answers one request. Its task is cancelled when the client goes away.
+    /// Answers one request. The task is cancelled when the client disconnects.
     package typealias Handler = @Sendable (Request) async -> Response
 
     package struct Request: Sendable {
         package let method: String
-        /// With the query, if there is one.
+        /// The path, including the query if the request has one.
         package let path: String
-        /// By lowercase name.
+        /// The headers by lowercase name.
         package let headers: [String: String]
         package let body: [UInt8]
     }
@@ -29,7 +29,7 @@ package final class ExampleServer: Sendable {
         }
     }
 
-    /// What was asked, and how much of it at once.
+    /// The requests so far, and their numbers in flight.
     package let traffic: Traffic
     private let channel: any Channel
 
@@ -42,7 +42,7 @@ package final class ExampleServer: Sendable {
     ///
     /// - Parameters:
     ///   - bodyLimit: the longest body of a request in bytes; longer ones are answered with 413.
-    ///   - handler: answers.
+    ///   - handler: answers each request.
     package static func start(bodyLimit: Int = 1 << 20, _ handler: @escaping Handler) async throws -> ExampleServer {
         let traffic = Traffic()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -66,7 +66,7 @@ package final class ExampleServer: Sendable {
     package func stop() async throws { try await channel.close() }
 }
 
-/// One connection. Requests come one at a time: the pipeline holds back what is sent ahead.
+/// One connection. Requests come one at a time: the pipeline holds back requests that the client sends ahead.
 private final class Connection: ChannelInboundHandler {
     typealias InboundIn = NIOHTTPServerRequestFull
     typealias OutboundOut = HTTPServerResponsePart
@@ -106,7 +106,8 @@ private final class Connection: ChannelInboundHandler {
     private func send(_ response: ExampleServer.Response, keepsAlive: Bool, _ context: ChannelHandlerContext) {
         guard let exchange = answering?.exchange else { return }
         answering = nil
-        // Before the last bytes leave: as soon as the client has them it may ask again, and must not be blamed for both.
+        // The exchange ends before the last bytes leave. With these bytes, the client may send its next request, and
+        // both must not count as in flight.
         traffic.end(exchange)
         var fields = HTTPHeaders(response.headers.map { ($0.key, $0.value) })
         fields.replaceOrAdd(name: "Content-Length", value: "\(response.body.count)")

@@ -1,6 +1,8 @@
 import Synchronization
 
-/// What a server was asked, and how much of it at once. Shows whether a program keeps its promises, from the other side of the wire.
+/// The requests of a server, with their numbers in flight.
+///
+/// The numbers show from the other side of the wire whether a program keeps its promises.
 package final class Traffic: Sendable {
     /// A request that is being answered.
     package struct Exchange: Sendable {
@@ -27,16 +29,16 @@ package final class Traffic: Sendable {
 
     private let state = Mutex(State())
 
-    /// The paths asked for, in order.
+    /// The requested paths, in order.
     package var paths: [String] { state.withLock { $0.paths } }
 
-    /// How many requests there were at the most at once.
+    /// The most requests in flight at once.
     package var mostInFlight: Int { state.withLock { $0.all.most } }
 
-    /// How many requests for one and the same path there were at the most at once.
+    /// The most requests for a single path in flight at once.
     package var mostInFlightOfOnePath: Int { state.withLock { $0.byPath.values.map(\.most).max() ?? 0 } }
 
-    /// How many requests for a path there were.
+    /// Returns the number of requests for a path.
     package func requests(for path: String) -> Int { state.withLock { $0.byPath[path]?.total ?? 0 } }
 
     func begin(_ path: String) -> Exchange {

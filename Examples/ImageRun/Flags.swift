@@ -1,12 +1,12 @@
-/// The arguments of one command: words, and flags that each take a value.
+/// The arguments of one command: words, and flags with one value each.
 struct Flags: Hashable {
     private let words: [String]
     private let values: [String: String]
 
     /// - Parameters:
-    ///   - arguments: What follows the command.
-    ///   - words: The names of the words that the command takes, for messages.
-    ///   - flags: The flags that the command knows.
+    ///   - arguments: the arguments after the command.
+    ///   - words: the names of the words that the command takes, for messages.
+    ///   - flags: the flags that the command knows.
     init(_ arguments: [String], words names: [String] = [], flags: Set<String>) throws(ImageRunError) {
         var words: [String] = []
         var values: [String: String] = [:]
@@ -36,7 +36,7 @@ struct Flags: Hashable {
         return value
     }
 
-    /// The number of a flag, or what it is without the flag.
+    /// Returns the number of a flag, or the default if the flag is missing.
     func number<Number: FixedWidthInteger>(
         _ flag: String,
         default standard: Number? = nil,

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The real input of the quickstart: draws images, serves them with all the faults a server can have, and checks
-/// afterwards that what was downloaded is what was drawn.
+/// The real input of the quickstart: draws images, serves them with typical server faults, and compares the downloads
+/// with the drawn images.
 @main
 enum ImageRun {
     static let usage = """

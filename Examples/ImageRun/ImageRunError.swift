@@ -1,11 +1,11 @@
 import Foundation
 
-/// Why a command ended without doing what it was asked.
+/// The reason why a command failed.
 struct ImageRunError: Error, Hashable {
     enum Code: String, Hashable {
         /// The arguments are wrong.
         case usage
-        /// A file is missing, unreadable, or not what it should be.
+        /// A file is missing, unreadable, or not as expected.
         case file
         /// The server cannot listen.
         case listen

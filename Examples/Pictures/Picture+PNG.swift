@@ -1,12 +1,12 @@
 import CPNG
 
-/// What libpng says.
+/// An error from libpng.
 package struct PNGError: Error, Sendable, CustomStringConvertible {
     package let description: String
 }
 
 extension Picture {
-    /// More pixels than this are refused: a small file can claim to be a huge picture.
+    /// The most pixels of a picture. A small file can claim to be a huge picture.
     package static let pixelLimit = 1 << 26
 
     /// Reads a PNG file of any kind. Transparent parts become black.
@@ -20,7 +20,7 @@ extension Picture {
                 throw PNGError(image)
             }
             let (width, height) = (Int(image.width), Int(image.height))
-            // Both have at most 31 bits.
+            // The product cannot overflow, because both numbers have at most 31 bits.
             guard width * height <= Self.pixelLimit else {
                 throw PNGError(description: "a picture of \(width) by \(height) pixels")
             }
@@ -32,10 +32,10 @@ extension Picture {
         }
     }
 
-    /// The bytes of a PNG file.
+    /// Returns the bytes of a PNG file.
     package func png() throws -> [UInt8] {
         let channels = pixels.flatMap { [$0.x, $0.y, $0.z] }
-        // Hardly ever too short; if it is, libpng says how long it has to be.
+        // The limit is hardly ever too small. If it is, libpng returns the needed size.
         var limit = channels.count + channels.count / 8 + height + 4096
         while true {
             var image = png_image()
@@ -54,7 +54,7 @@ extension Picture {
         }
     }
 
-    /// PNG_FORMAT_RGB, a macro that is not imported.
+    /// The macro PNG_FORMAT_RGB, which Swift does not import.
     private static let rgb = png_uint_32(PNG_FORMAT_FLAG_COLOR)
 
     private init(width: Int, height: Int, channels: [UInt8]) {

@@ -6,7 +6,7 @@ package struct Picture: Sendable, Hashable {
     package let height: Int
     package private(set) var pixels: [Color]
 
-    /// A picture in one colour.
+    /// Makes a picture in one colour.
     package init(width: Int, height: Int, color: Color = .zero) {
         precondition(width > 0 && height > 0, "a picture has pixels")
         self.init(width: width, height: height, pixels: [Color](repeating: color, count: width * height))
@@ -21,7 +21,8 @@ package struct Picture: Sendable, Hashable {
         set { pixels[y * width + x] = newValue }
     }
 
-    /// A smaller one that fits into a square and keeps its shape; each pixel is the average of those that it stands for.
+    /// Returns a smaller picture that fits into a square and keeps its shape. Each pixel is the average of the pixels
+    /// that it replaces.
     package func fitted(into side: Int) -> Picture {
         guard max(width, height) > side else { return self }
         let (width, height) = (max(1, width * side / max(width, height)), max(1, height * side / max(width, height)))
@@ -36,7 +37,7 @@ package struct Picture: Sendable, Hashable {
         return small
     }
 
-    /// The average colour of a part.
+    /// Returns the average colour of a part.
     package func average(_ columns: Range<Int>, _ rows: Range<Int>) -> Color {
         var sum = SIMD3<UInt32>.zero
         for y in rows {
@@ -47,14 +48,14 @@ package struct Picture: Sendable, Hashable {
         return Color(truncatingIfNeeded: sum / UInt32(columns.count * rows.count))
     }
 
-    /// Puts another picture on this one; what does not fit is cut off.
+    /// Draws another picture on this one, and cuts off the parts that do not fit.
     package mutating func draw(_ other: Picture, x: Int, y: Int) {
         for row in 0..<min(other.height, height - y) {
             for column in 0..<min(other.width, width - x) { self[x + column, y + row] = other[column, row] }
         }
     }
 
-    /// Lines for a terminal with colours, two rows of pixels in each.
+    /// Returns lines for a colour terminal, with two rows of pixels in each line.
     package func lines(columns: Int) -> [String] {
         let small = fitted(into: max(columns, columns * height / width))
         return stride(from: 0, to: small.height - 1, by: 2).map { y in

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Enqueues operations from Python, with nothing but the standard library.
+"""Enqueues operations from Python with the standard library alone.
 
 usage: producer.py SOCKET|HOST:PORT NAMESPACE QUEUE NAME JSON_ARGUMENTS [COUNT]
 
@@ -21,7 +21,7 @@ BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class Redis:
-    """The little of RESP2 that a producer needs."""
+    """A client for the few parts of RESP2 that a producer needs."""
 
     def __init__(self, address):
         if ":" in address:
@@ -67,7 +67,7 @@ def new_id():
 
 
 def front(tracked=True, lane=2, delay_ms=0, expires_ms=0):
-    """How the header of operations that are enqueued alike begins."""
+    """Returns the beginning of the header, which operations with equal options share."""
     return "1" + ("1" if tracked else "0") + str(lane) + "0" + "000" + "01" + digits(delay_ms, 9) + digits(expires_ms, 9)
 
 

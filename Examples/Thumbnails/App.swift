@@ -1,6 +1,6 @@
 import SluiceCLI
 
-/// A whole program: a worker that knows `image.thumbnail`, with every verb of `sluice`.
+/// A whole program: a worker that handles `image.thumbnail`, with every verb of `sluice`.
 ///
 ///     thumbnails worker -c 4
 ///     thumbnails enqueue image.thumbnail source=large.ppm target=small.ppm width:=160 --wait

@@ -1,4 +1,4 @@
-// The pictures of this example are PPM files, the simplest format there is: what is shown here is the operation.
+// Pictures are PPM files, the simplest format, because the example is about the operation.
 
 import Foundation
 import SluiceCLI
@@ -33,7 +33,7 @@ struct Picture {
         pixels = Array(rest.dropFirst().prefix(width * height * 3))
     }
 
-    /// Each pixel becomes the average of those that it stands for.
+    /// Fills a row: each pixel becomes the average of the pixels that it replaces.
     mutating func fill(row: Int, averaging large: Picture) {
         let rows = Self.range(row, of: height, in: large.height)
         for column in 0..<width {

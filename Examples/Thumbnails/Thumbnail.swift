@@ -2,15 +2,15 @@ import ExampleBasics
 import Foundation
 import SluiceCLI
 
-/// Makes a small picture of a large one: binary PPM in, binary PPM out.
+/// Makes a small picture from a large one: binary PPM in, binary PPM out.
 struct Thumbnail: DistributedOperation {
     static let name = "image.thumbnail"
-    // A picture that cannot be read will not be readable in two seconds; a full disk may be.
+    // An unreadable picture stays unreadable, but a full disk may have room after a retry.
     static let retryPolicy = RetryPolicy(attempts: 3)
 
     let source: String
     let target: String
-    /// Pixels; the height follows.
+    /// The width in pixels; the height follows.
     let width: Int
 
     struct Made: Codable, Sendable {
@@ -29,7 +29,7 @@ struct Thumbnail: DistributedOperation {
             small.fill(row: row, averaging: large)
             context.progress(Double(row + 1) / Double(height), "row \(row + 1) of \(height)")
         }
-        // Another run of this operation may have been faster: writing beside the target and renaming keeps either result whole.
+        // Another run of this operation may be faster. A temporary file and a rename keep either result complete.
         let data = small.ppm
         try WholeFile.write(data, to: URL(filePath: target))
         return Made(width: width, height: height, bytes: data.count)

@@ -3,7 +3,7 @@ import Logging
 import ServiceLifecycle
 import SluiceWorker
 
-/// A server that answers requests, keeps time, and works on a queue, as one process. SIGTERM drains the worker before it ends.
+/// A server that answers requests, runs a clock and works on a queue, in one process. SIGTERM drains the worker first.
 @main struct App {
     static func main() async throws {
         let sluice = try await SluiceClient.connectFromEnvironment()

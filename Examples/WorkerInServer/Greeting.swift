@@ -1,6 +1,6 @@
 import Sluice
 
-/// What the server leaves to the worker.
+/// The work that the server leaves to the worker.
 struct Greeting: DistributedOperation {
     static let name = "greeting"
     let who: String

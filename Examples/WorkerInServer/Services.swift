@@ -3,7 +3,11 @@ import Foundation
 import ServiceLifecycle
 import SluiceWorker
 
-/// The HTTP server: `POST /greetings/NAME` enqueues and answers the id, `GET /greetings/ID` waits for the result, `GET /ready` is for probes.
+/// The HTTP server of the example.
+///
+/// - `POST /greetings/NAME` enqueues and returns the id.
+/// - `GET /greetings/ID` waits for the result.
+/// - `GET /ready` answers probes.
 struct Web: Service {
     let sluice: SluiceClient
     let worker: Worker
@@ -35,7 +39,7 @@ struct Web: Service {
     }
 }
 
-/// Something else that the process does.
+/// Another service of the process.
 struct Clock: Service {
     func run() async {
         await cancelWhenGracefulShutdown {

@@ -20,8 +20,8 @@ import Foundation
 ///
 /// An operation whose body needs no such objects can have its body itself: see `DistributedOperation`.
 ///
-/// The stored properties are the arguments, kept as JSON. Delivery is at least once: after a crash, an operation may run
-/// again, with the same `attempt`, a higher `delivery` and a higher `fence`.
+/// The stored properties are the arguments, kept as JSON. Delivery is at least once: after a crash, an operation may
+/// run again, with the same `attempt`, a higher `delivery` and a higher `fence`.
 public protocol OperationArguments: Codable, Sendable {
     /// The type of the result: `Void`, or a `Codable` type that is stored as JSON.
     associatedtype Output: Sendable = Void

@@ -1,12 +1,12 @@
 import Logging
 
 extension OperationContext {
-    /// A logger whose lines name the run: `queue`, `operation.id`, `operation.name`, `attempt` and `delivery` are in the
-    /// metadata.
+    /// A logger whose lines name the run: `queue`, `operation.id`, `operation.name`, `attempt` and `delivery` are in
+    /// the metadata.
     ///
     /// In a worker, the lines go to the worker's logger. With `WorkerConfiguration.operationLogLevel`, lines of that
-    /// level and above also go to the operation's log (`sluice logs ID`). Keep the logger in a variable: each call makes
-    /// a new one.
+    /// level and above also go to the operation's log (`sluice logs ID`). Keep the logger in a variable: each call
+    /// makes a new one.
     public var logger: Logger {
         var logger = link.logger
         if let level = link.operationLogLevel {

@@ -2,8 +2,8 @@ import NIOCore
 
 extension RedisLink {
     /// Runs a script by EVALSHA. If the server does not have the script, loads it and repeats the refused calls in the
-    /// order of their first try. Scripts are missing on a new server and after a restart or SCRIPT FLUSH. A refused call
-    /// has done nothing.
+    /// order of their first try. Scripts are missing on a new server and after a restart or SCRIPT FLUSH. A refused
+    /// call has done nothing.
     /// - Parameters:
     ///   - tail: number of keys, keys and arguments, already encoded (see ``RedisArguments/init(keys:capacity:)``).
     ///   - mayWait: if too much is pending, wait for room (until the deadline) instead of failing as `overloaded`.

@@ -20,9 +20,9 @@ extension OperationReference {
 
     /// The stored status now and after every change, until the operation ends or a time is over.
     ///
-    /// The elements and errors are those of `changes`. In addition, the stream throws `OperationsError` with `.timedOut`
-    /// if the operation has not ended in time. The error names the operation's state, and whether a live worker serves
-    /// its queue. The operation continues, and may be followed again.
+    /// The elements and errors are those of `changes`. In addition, the stream throws `OperationsError` with
+    /// `.timedOut` if the operation has not ended in time. The error names the operation's state, and whether a live
+    /// worker serves its queue. The operation continues, and may be followed again.
     ///
     /// - Parameter timeout: longest time until the operation ends; zero = read once. While Redis cannot be reached, the
     ///   stream may end up to five seconds later.

@@ -2,19 +2,19 @@ import Operations
 import RedisClient
 import Sluice
 
-/// Runs groups of measurements one after the other on a rig, and hands out each figure as soon as it is known.
+/// Runs groups of measurements one after the other on a rig, and reports each value as soon as it is known.
 struct Bench: Sendable {
-    /// How much work a run does.
+    /// The amount of work of a run.
     struct Size: Sendable {
-        /// Operations of a throughput case.
+        /// The number of operations of a throughput case.
         var operations: Int
-        /// Up to how many pending ones growth is looked at.
+        /// The most pending operations of the growth cases.
         var most: Int
-        /// Over how many a worker's memory is watched.
+        /// The number of operations over which a worker's memory is watched.
         var endured: Int
-        /// Samples of a latency.
+        /// The number of samples of a latency.
         var samples: Int
-        /// Seconds to look at an idle worker.
+        /// The seconds to watch an idle worker.
         var idleSeconds: Int
 
         static let short = Size(operations: 100_000, most: 100_000, endured: 200_000, samples: 200, idleSeconds: 20)
@@ -36,11 +36,11 @@ struct Bench: Sendable {
 
     let rig: BenchRig
     let size: Size
-    /// Gets each figure.
+    /// Receives each measurement.
     let sink: @Sendable (Measurement) -> Void
-    /// Says what goes on.
+    /// Receives a sentence about the current step.
     let progress: @Sendable (String) -> Void
-    /// See ``Measurement/speed``: as the run began.
+    /// The speed of the machine when the run began; see ``Measurement/speed``.
     private(set) var speed = 1.0
 
     func run(_ groups: Set<Measurement.Group>) async throws {
@@ -70,17 +70,18 @@ struct Bench: Sendable {
         }
     }
 
-    /// - Parameter speed: of the machine just now, where that was measured beside it; nil = as when the run began.
+    /// - Parameter speed: the speed of the machine at this moment, if it was measured beside the case; nil = the speed
+    ///   when the run began.
     func report(_ measurement: Measurement, speed: Double? = nil) {
         var measurement = measurement
         measurement.speed = speed ?? self.speed
         sink(measurement)
     }
 
-    // MARK: What cases share
+    // MARK: Shared by cases
 
     static let arguments = #"{"number":12345,"text":"\#(String(repeating: "x", count: 60))"}"#
-    /// Name and arguments, without what Sluice adds.
+    /// The bytes of name and arguments, without the parts that Sluice adds.
     static let payloadBytes = "noop".utf8.count + arguments.utf8.count
 
     /// Operations whose name and arguments have 90 bytes.
@@ -91,7 +92,7 @@ struct Bench: Sendable {
         }
     }
 
-    /// Fills the queue, in parts, so that a million operations are not held here at once.
+    /// Fills the queue in parts, so that this process never holds a million operations at once.
     func fill(_ count: Int, tracked: Bool, delayMilliseconds: Int64 = 0) async throws {
         var rest = count
         while rest > 0 {
@@ -102,7 +103,7 @@ struct Bench: Sendable {
         }
     }
 
-    /// How many scripts took longer than a server may be held up, since the slow log was emptied.
+    /// Reports the number of scripts since the last reset of the slow log that took longer than the budget allows.
     func reportSlowScripts(_ what: String, _ pending: Double) async throws {
         let count = try await rig.control.send(RedisCommand("SLOWLOG", "LEN")).int ?? 0
         report(
@@ -117,7 +118,7 @@ struct Bench: Sendable {
         )
     }
 
-    /// How long something takes, in seconds.
+    /// Returns the duration of `body` in seconds.
     static func seconds(_ body: () async throws -> Void) async rethrows -> Double {
         let start = ContinuousClock.now
         try await body()

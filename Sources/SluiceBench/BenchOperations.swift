@@ -4,13 +4,17 @@ import Operations
 import Sluice
 import WorkerRuntime
 
-/// What worker processes of benchmarks and tests can run besides the built-in operations.
+/// The operations that worker processes of benchmarks and tests can run besides the built-in ones.
 enum BenchOperations {
     static let stamp = "bench.stamp"
     static let wait = "bench.wait"
-    /// Enqueues `count` programs with its completion, in `queue`, and takes `milliseconds`. Each finds the parent and its fence in its environment.
+    /// Enqueues `count` programs in `queue`, which start with its completion, and takes `milliseconds`.
+    ///
+    /// Each program finds the parent and its fence in its environment.
     static let brood = "bench.brood"
-    /// Takes `milliseconds` and adds `count` of its kind, of which each adds one less, to its groups, in `queue`; these add theirs in its own.
+    /// Takes `milliseconds` and adds `count` operations of its kind to its groups, in `queue`.
+    ///
+    /// Each child adds one fewer, in the queue of its parent.
     static let crawl = "bench.crawl"
 
     @Sendable

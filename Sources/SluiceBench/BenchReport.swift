@@ -2,7 +2,7 @@ import Operations
 import SluiceCLI
 import Synchronization
 
-/// Collects figures: lines as they come for programs, a table at the end for people.
+/// Collects measurements: lines at once for programs, and a table at the end for people.
 final class BenchReport: Sendable {
     private let invocation: Invocation
     private let format: OutputFormat

@@ -9,10 +9,10 @@ import Sluice
 import SluiceCLI
 import Synchronization
 
-/// What a benchmark runs on: a redis-server of its own in a folder of its own, a client, a connection that asks the server about
-/// itself, and worker processes.
+/// The environment of a benchmark: a redis-server in a folder of its own, a client, a control connection and workers.
 ///
-/// Everything of it ends with `close()`. The workers hold the other end of a pipe, so they end also if this process is killed.
+/// The control connection asks the server about itself. `close()` ends everything. The workers hold the other end of a
+/// pipe, so they end even if this process is killed.
 final class BenchRig: Sendable {
     static let queue = "bench"
     static let namespace = "bench"
@@ -27,14 +27,14 @@ final class BenchRig: Sendable {
     private let watchdog: Process
     private let workers = Mutex<[WorkerProcess]>([])
 
-    /// Nothing finished for so long: nothing will.
+    /// The time without a finished operation after which the benchmark gives up.
     private static let patience: Duration = .seconds(60)
 
     /// Starts the server.
     ///
     /// - Throws: `EmbeddedRedisError`, or `CLIError` if no folder can be made.
     static func start() async throws -> BenchRig {
-        // What is set for real workers (keys, a Redis) is not for these.
+        // Benchmarks ignore the settings for real workers (keys, a Redis).
         for name in ProcessInfo.processInfo.environment.keys
         where name.hasPrefix("SLUICE_") && name != "SLUICE_REDIS_SERVER" {
             unsetenv(name)
@@ -66,7 +66,7 @@ final class BenchRig: Sendable {
         client = SluiceClient(broker: broker, namespace: Self.namespace) { broker.close() }
         control = try await Self.connect(endpoint)
         try await control.send(RedisCommand("CONFIG", "SET", "appendonly", "no"))
-        // Slow is what takes longer than the budget allows; all of it is counted.
+        // A script is slow if it takes longer than the budget allows. The slow log keeps all of them.
         try await control.send(RedisCommand("CONFIG", "SET", "slowlog-log-slower-than", "5000"))
         try await control.send(RedisCommand("CONFIG", "SET", "slowlog-max-len", "1000000"))
     }
@@ -82,7 +82,7 @@ final class BenchRig: Sendable {
         ).get()
     }
 
-    /// The server runs in a session of its own. Should this process be killed, a shell that holds the pipe ends the server.
+    /// Starts a shell that ends the server if this process is killed, because the server runs in a session of its own.
     private static func watchdog(_ parentPipe: Int32, pid: Int32, _ folder: URL) throws -> Process {
         let watchdog = Process()
         watchdog.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -93,7 +93,7 @@ final class BenchRig: Sendable {
         return watchdog
     }
 
-    /// Ends workers and server, and removes the folder. May be called from any thread, and twice.
+    /// Ends workers and server, and removes the folder. May be called twice, and from any thread.
     func close() {
         watchdog.terminate()
         for worker in workers.withLock({ $0 }) { worker.send(SIGKILL) }
@@ -105,12 +105,12 @@ final class BenchRig: Sendable {
 
     // MARK: Server
 
-    /// An empty server whose statistics begin at zero.
+    /// Empties the server and resets its statistics.
     func reset() async throws {
         try await control.send(RedisCommand("FLUSHALL"))
         try await control.send(RedisCommand("CONFIG", "RESETSTAT"))
         try await control.send(RedisCommand("SLOWLOG", "RESET"))
-        // Forgotten with everything else, while the broker believes that it has said it.
+        // FLUSHALL also removed the queue from the namespace, but the broker still considers it registered.
         try await control.send(RedisCommand("SADD", "\(Self.namespace):queues", Self.queue))
     }
 
@@ -126,11 +126,11 @@ final class BenchRig: Sendable {
     }
 
     func memory() async throws -> Double {
-        // Freed memory is counted out in the background.
+        // Redis updates this number in the background after it frees memory.
         Double(try await info("memory")["used_memory"] ?? "") ?? 0
     }
 
-    /// What the server has done since `reset()`.
+    /// The work of the server since `reset()`.
     func commands() async throws -> ServerWork { ServerWork(try await info("commandstats")) }
 
     private func total(_ name: String, in queue: String) async throws -> Int {
@@ -138,10 +138,12 @@ final class BenchRig: Sendable {
             .flatMap { Int($0) } ?? 0
     }
 
-    /// Waits until so many operations have finished, and looks the less often the longer it takes: what it measures is at most a
-    /// hundredth or 2 ms too long, and little disturbed.
+    /// Waits until so many operations have finished.
     ///
-    /// - Throws: `CLIError` if nothing finishes any more.
+    /// The longer the wait, the rarer the checks: the measured time is at most 1 % or 2 ms too long, and the checks
+    /// hardly disturb the run.
+    ///
+    /// - Throws: `CLIError` if nothing finishes for a minute.
     func waitUntilFinished(_ count: Int, in queue: String = BenchRig.queue) async throws {
         let begin = ContinuousClock.now
         var (last, since) = (-1, begin)
@@ -190,7 +192,7 @@ final class BenchRig: Sendable {
         return workers.contains { $0.worker == worker.description }
     }
 
-    /// Stops workers as an operator would, and waits for their end.
+    /// Stops workers with SIGTERM, as an operator would, and waits for their end.
     func stop(_ processes: [WorkerProcess]) async throws {
         for process in processes { process.send(SIGTERM) }
         for process in processes { _ = await process.end() }
@@ -203,7 +205,7 @@ final class BenchRig: Sendable {
     }
 }
 
-/// The server's own count of what it did.
+/// The server's own statistics of its commands.
 struct ServerWork: Sendable {
     /// Calls and microseconds by command, in lower case.
     private(set) var calls: [String: Double] = [:]
@@ -223,6 +225,6 @@ struct ServerWork: Sendable {
     private static let scripts = ["evalsha", "eval"]
     var scriptCalls: Double { Self.scripts.reduce(0) { $0 + (calls[$1] ?? 0) } }
     var scriptMicroseconds: Double { Self.scripts.reduce(0) { $0 + (microseconds[$1] ?? 0) } }
-    /// All calls, those inside scripts too.
+    /// All calls, including those inside scripts.
     var allCalls: Double { calls.values.reduce(0, +) }
 }

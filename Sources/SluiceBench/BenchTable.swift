@@ -1,6 +1,6 @@
 import TerminalText
 
-/// Measurements as a table: what, how much, against what, the budget and whether it is met.
+/// Measurements as a table: name, value, reference, budget, and whether the budget is met.
 struct BenchTable {
     private let style: Style
     private(set) var table: Table

@@ -37,7 +37,7 @@ package struct BenchVerb: Verb {
     var full = false
     @Flag(help: "One JSON object a line for each figure (as -o jsonl).")
     var json = false
-    /// For tests of the command itself.
+    /// Overrides for tests of the command itself.
     @Option(help: .hidden)
     var operations: Int?
     @Option(help: .hidden)
@@ -76,7 +76,7 @@ package struct BenchVerb: Verb {
             progress: { invocation.console.showStatus($0) }
         )
         do { try await bench.run(try groups()) } catch {
-            // What a signal has closed fails: that is no error of its own.
+            // A signal closes the rig, and the cases then fail. Such a failure is no error of its own.
             guard let status = closing.status else { throw error }
             return status
         }
@@ -113,7 +113,7 @@ package struct BenchVerb: Verb {
     }
 }
 
-/// The signals that end a program leave nothing running, whenever they come.
+/// Closes the rig on the signals that end a program, whenever a signal arrives.
 private final class ClosingSignals: Sendable {
     private struct State {
         var close: (@Sendable () -> Void)?
@@ -127,16 +127,16 @@ private final class ClosingSignals: Sendable {
             let status: ExitStatus = number == SIGINT ? .interrupted : .terminated
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
-            // The source is needed until the process ends.
+            // The closure keeps the source alive until the process ends.
             source.setEventHandler { [self] in withExtendedLifetime(source) { end(status) } }
             source.resume()
         }
     }
 
-    /// The status to end with, once a signal has come.
+    /// The status to end with, once a signal has arrived.
     var status: ExitStatus? { state.withLock { $0.arrived } }
 
-    /// There is something to close now.
+    /// Sets the closure that ends everything. Calls it at once if a signal has already arrived.
     func attach(_ close: @escaping @Sendable () -> Void) {
         let arrived = state.withLock { state in
             state.close = close

@@ -3,7 +3,7 @@ import NIOPosix
 import RedisClient
 import SluiceCLI
 
-/// A network in small: hands on what it gets, later.
+/// A small network simulation: forwards all bytes after a delay.
 final class DelayProxy: Sendable {
     let endpoint: RedisEndpoint
     private let channel: any Channel
@@ -15,7 +15,7 @@ final class DelayProxy: Sendable {
 
     /// - Parameters:
     ///   - server: a server on a unix socket.
-    ///   - delay: in each direction.
+    ///   - delay: the delay in each direction.
     static func start(to server: RedisEndpoint, delay: Duration) async throws -> DelayProxy {
         guard case .unix(let path) = server.address else {
             throw CLIError(.bug, "the server of a benchmark is on a unix socket")
@@ -23,7 +23,7 @@ final class DelayProxy: Sendable {
         let delay = TimeAmount.nanoseconds(Int64(delay.inSeconds * 1e9))
         let group = MultiThreadedEventLoopGroup.singleton
         let channel = try await ServerBootstrap(group: group)
-            // Nothing is read before both sides are connected.
+            // The proxy reads nothing before both sides are connected.
             .childChannelInitializer { client in
                 ClientBootstrap(group: client.eventLoop)
                     .channelInitializer { $0.pipeline.addHandler(DelayHandler(to: client, delay: delay)) }
@@ -54,7 +54,7 @@ private final class DelayHandler: ChannelInboundHandler, Sendable {
         let bytes = unwrapInboundIn(data)
         let other = other
         if delay == .nanoseconds(0) { return other.writeAndFlush(bytes, promise: nil) }
-        // Tasks of one loop with the same delay run in the order in which they were made.
+        // An event loop runs tasks with equal delays in the order in which they were scheduled.
         context.eventLoop.scheduleTask(in: delay) { other.writeAndFlush(bytes, promise: nil) }
     }
 

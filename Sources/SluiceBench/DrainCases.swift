@@ -2,7 +2,7 @@ import Operations
 import RedisClient
 import SluiceCLI
 
-/// How fast workers are.
+/// Measures how fast workers run operations.
 struct DrainCases: Sendable {
     let bench: Bench
 
@@ -17,8 +17,10 @@ struct DrainCases: Sendable {
         for milliseconds in [1, 10] { try await sleeping(milliseconds) }
     }
 
-    /// One process with 500 slots: what the budgets are for. They are in proportion to what the machine can do at this moment, by the
-    /// better of a floor before and one after: one that was disturbed is not to make them easier.
+    /// Measures one process with 500 slots, the case of the budgets.
+    ///
+    /// The budgets are in proportion to the present speed of the machine: the better of a floor before and one after. A
+    /// disturbed floor would make the budgets too easy.
     private func budgeted(_ tracked: Bool) async throws {
         let before = try await Floors.swift(bench)
         let drain = try await drain(bench.size.operations, tracked: tracked, processes: 1, slots: 500)
@@ -46,7 +48,7 @@ struct DrainCases: Sendable {
     }
 
     private func noop(_ tracked: Bool, processes: Int, slots: Int, _ floor: Measurement.Reference) async throws {
-        // Few slots are slow: less work for the same time.
+        // Cases with few slots are slow and get less work, so that they take about as long.
         let part = slots < 10 ? 20 : slots < 100 ? 4 : 1
         let count = bench.size.operations / part
         let drain = try await drain(count, tracked: tracked, processes: processes, slots: slots)
@@ -69,7 +71,7 @@ struct DrainCases: Sendable {
         }
     }
 
-    /// Operations that take time: the slots should be busy all of it.
+    /// Drains operations that take time. The slots should be busy all the time.
     private func sleeping(_ milliseconds: Int) async throws {
         let slots = 100
         let count = milliseconds == 1 ? 50_000 : 10_000
@@ -100,17 +102,17 @@ struct DrainCases: Sendable {
 }
 
 extension Bench {
-    /// How fast waiting operations were run, and what Redis did for it.
+    /// The rate at which waiting operations ran, and the work of Redis for it.
     struct Drain {
         var rate: Double
         var work: ServerWork
     }
 
-    /// Fills the queue while it is paused, starts the workers, and lets them go.
+    /// Fills the queue while it is paused, starts the workers, and resumes the queue.
     ///
     /// - Parameters:
-    ///   - others: more queues that the workers serve.
-    ///   - own: how many of the operations are in the queue itself; nil = all.
+    ///   - others: other queues that the workers serve.
+    ///   - own: the number of operations in the queue itself; nil = all.
     func drain(
         _ count: Int,
         processes: Int,

@@ -1,7 +1,7 @@
 import Operations
 import RedisClient
 
-/// With everything written to an append-only file, flushed every second.
+/// Measures with an append-only file that is flushed every second.
 struct DurableCases: Sendable {
     let bench: Bench
 
@@ -31,7 +31,7 @@ struct DurableCases: Sendable {
     private func setAppendOnly(_ isOn: Bool) async throws {
         try await bench.rig.reset()
         try await bench.rig.control.send(RedisCommand("CONFIG", "SET", "appendonly", isOn ? "yes" : "no"))
-        // Rewriting a file is no part of the work.
+        // Rewriting the file is no part of the measured work.
         while try await bench.rig.info("persistence")["aof_rewrite_in_progress"] == "1" {
             try await Task.sleep(for: .milliseconds(20))
         }

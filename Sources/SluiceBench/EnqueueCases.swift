@@ -1,7 +1,7 @@
 import Operations
 import RedisClient
 
-/// How fast producers are.
+/// Measures how fast producers enqueue.
 struct EnqueueCases: Sendable {
     let bench: Bench
 
@@ -11,7 +11,7 @@ struct EnqueueCases: Sendable {
         for tracked in [false, true] { try await bulk(tracked) }
     }
 
-    /// In turns with PINGs over the same connection, and with a script that does nothing.
+    /// Enqueues one by one, interleaved with PINGs over the same connection and with a script that does nothing.
     private func oneByOne() async throws {
         bench.progress("enqueue one by one")
         try await bench.rig.reset()
@@ -94,7 +94,7 @@ struct EnqueueCases: Sendable {
     }
 }
 
-/// How long calls took, what of it the server spent in their scripts, and as many PINGs in turns with them.
+/// The durations of calls, the server's part in their scripts, and as many interleaved PINGs.
 private struct TurnTimes {
     private let rig: BenchRig
     private var count = 0

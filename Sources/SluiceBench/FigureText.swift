@@ -1,7 +1,7 @@
 import Foundation
 import TerminalText
 
-/// Figures as people read them.
+/// Numbers formatted for people.
 enum FigureText {
     static func number(_ value: Double) -> String {
         if value == value.rounded(), abs(value) < 1e15 { return QuantityText.grouped(Int(value)) }

@@ -3,23 +3,22 @@ import NIOCore
 import Operations
 import RedisClient
 
-/// What this machine and its Redis can do at most: the same bytes without a queue's semantics.
+/// The most that this machine and its Redis can do: the same bytes without a queue's semantics.
 struct Floors: Sendable {
     private static let list = "floor:list"
     private static let batch = Defaults.batch
     private static let window = 8
-    /// The Swift floor of the machine for which the budgets were set.
+    /// The Swift floor of the machine on which the budgets were set.
     private static let usualSwift = 205_000.0
 
-    /// PING and its answer, one after the other, per second.
+    /// PINGs per second, each sent after the answer to the one before.
     var ping: Double
-    /// Elements per second by RPUSH, in calls of 500, eight under way.
+    /// Elements per second by RPUSH, in calls of 500, with eight calls in flight.
     var push: Double
-    /// Operations per second through two bare scripts, a task and a JSON decode each.
+    /// Operations per second through two bare scripts, with a task and a JSON decode for each.
     var swift: Double
 
-    /// How fast this machine is when it has this Swift floor, in proportion to the one for which the budgets were set; at most 1, and not
-    /// below a quarter.
+    /// Returns the speed of a machine with this Swift floor, relative to the machine of the budgets: 0.25 to 1.
     static func speed(swift: Double) -> Double { max(0.25, min(1, swift / usualSwift)) }
 
     var speed: Measurement {
@@ -42,7 +41,7 @@ struct Floors: Sendable {
     static func measure(_ bench: Bench) async throws -> Floors {
         let ping = try await ping(bench)
         let push = try await push(bench)
-        // The better of two: a bad minute is not to make the budgets easier.
+        // The better of two runs: a bad minute must not make the budgets easier.
         return Floors(
             ping: ping,
             push: push,
@@ -59,7 +58,7 @@ struct Floors: Sendable {
         return Double(pings) / pinging
     }
 
-    /// Close to what is held against it: machines have better and worse minutes.
+    /// Measures the RPUSH floor. Call this close to the compared case, because the speed of a machine varies.
     static func push(_ bench: Bench) async throws -> Double {
         bench.progress("floor: RPUSH")
         let (count, control) = (bench.size.operations, bench.rig.control)
@@ -90,7 +89,7 @@ struct Floors: Sendable {
         for future in underWay { _ = try await future.get() }
     }
 
-    /// One script takes elements out of the list into a hash and, with its next call, out of the hash.
+    /// The script takes elements out of the list into a hash. Its next call removes them from the hash.
     private static let script = """
         for i = 3, #ARGV do redis.call('HDEL', KEYS[2], ARGV[i]) end
         local taken = redis.call('LPOP', KEYS[1], ARGV[1])
@@ -103,7 +102,7 @@ struct Floors: Sendable {
 
     private struct Arguments: Decodable { var number: Int, text: String }
 
-    /// Two batches at a time: one runs here while the other is in Redis.
+    /// Runs two batches at a time: this process works on one while the other is in Redis.
     private static func turn(_ count: Int, _ control: RedisConnection) async throws {
         let digest = try await control.send(RedisCommand("SCRIPT", "LOAD", script)).string ?? ""
         try await withThrowingTaskGroup(of: Void.self) { group in

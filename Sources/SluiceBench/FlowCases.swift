@@ -1,16 +1,18 @@
 import Operations
 import RedisClient
 
-/// What limits, keys and dependencies cost: whole drains, each beside one of plain tracked operations of the same number, in turn with it.
+/// Measures the cost of limits, limit keys and dependencies.
+///
+/// Each case drains a whole queue, interleaved with drains of as many plain tracked operations.
 struct FlowCases: Sendable {
     private static let slots = 500
     let bench: Bench
 
-    /// A small run is a test of the benchmark.
+    /// The number of interleaved drains. A small run only tests the benchmark.
     private var pairs: Int { bench.size.operations < 10_000 ? 1 : 7 }
     private func atMost(_ count: Int) -> Int { min(count, max(1000, bench.size.operations)) }
 
-    /// A kind of operations, and what is to be set for their queue.
+    /// A kind of operations, and the limits of their queue.
     private struct Kind: Sendable {
         var name: String
         var limits: [QueueLimit] = []
@@ -101,7 +103,7 @@ struct FlowCases: Sendable {
 
     // MARK: Dependencies
 
-    /// One, then many that wait for it, then one that waits for all of those, over joints of 500.
+    /// One operation, then many that depend on it, then one that depends on all of them, over joints of 500.
     private func fan() async throws {
         let count = atMost(10_000)
         var plain: [Bench.Drain] = []
@@ -130,7 +132,7 @@ struct FlowCases: Sendable {
         _ = try await bench.rig.broker.enqueueAll(first + middle + joints + last, queue: BenchRig.queue) { _ in }
     }
 
-    /// The same with the many in another queue, and three workers for both.
+    /// Runs the fan with the many operations in another queue, and three workers for both queues.
     private func fanOverQueues() async throws {
         let (count, processes) = (atMost(10_000), 3)
         var plain: [Bench.Drain] = []
@@ -189,7 +191,7 @@ struct FlowCases: Sendable {
         return links
     }
 
-    /// Each waits for the one before it: nothing runs beside anything.
+    /// Each operation depends on the one before it, so that only one runs at a time.
     private func chain() async throws {
         let count = atMost(20_000)
         bench.progress("chain of \(count)")

@@ -2,7 +2,7 @@ import Operations
 import RedisClient
 import SluiceCLI
 
-/// Whether anything gets slower when there is more of it.
+/// Measures whether calls get slower with more operations, queues or workers.
 struct GrowthCases: Sendable {
     let bench: Bench
 
@@ -19,7 +19,7 @@ struct GrowthCases: Sendable {
         let count = min(bench.size.most, 1_000_000)
         bench.progress("growth: \(count) operations due in the same second")
         try await bench.rig.reset()
-        // None starts before all are there, however slow the machine is.
+        // The pause keeps operations from starting before all are enqueued, even on a slow machine.
         try await bench.rig.broker.setPaused(.pause(by: "bench"), queue: BenchRig.queue)
         let due = ContinuousClock.now + .seconds(2) + .milliseconds(count / 40)
         var rest = count
@@ -50,7 +50,8 @@ struct GrowthCases: Sendable {
         try await plainScripts(like: bench.rig.commands(), since: before, count)
     }
 
-    /// The same count for scripts of one length, the mean of these: what the machine does to calls that are all alike.
+    /// Counts slow calls among plain scripts that all take the mean time of the real scripts, to show the influence of
+    /// the machine.
     private func plainScripts(like work: ServerWork, since before: ServerWork, _ count: Int) async throws {
         let calls = work.scriptCalls - before.scriptCalls
         let mean = (work.scriptMicroseconds - before.scriptMicroseconds) / calls

@@ -2,10 +2,10 @@ import Foundation
 import Operations
 import RedisClient
 
-/// What it costs to do nothing.
+/// Measures the cost of idle workers.
 struct IdleCases: Sendable {
     let bench: Bench
-    /// Of its own: what the other groups have subscribed to sends PING now and then.
+    /// A separate rig: subscriptions of the other groups send PING now and then.
     private let rig: BenchRig
 
     init(bench: Bench) async throws {
@@ -19,20 +19,22 @@ struct IdleCases: Sendable {
         try await thousand()
     }
 
-    /// One idle worker: what it asks of Redis, its processor time and memory. It waits for 30 s at a time: less than that may miss the two
-    /// commands with which a wait ends and begins.
+    /// Measures the commands, processor time and memory of one idle worker.
+    ///
+    /// The worker waits for 30 s at a time. A shorter measurement may miss the two commands with which a wait ends and
+    /// begins.
     private func one() async throws {
         try await rig.reset()
         let worker = try await rig.startWorker(slots: 10)
         let figures = ProcessFigures(worker.pid)
         let seconds = Double(bench.size.idleSeconds)
         bench.progress("an idle worker for \(bench.size.idleSeconds) s")
-        // It greets the server and loads its scripts first.
+        // The worker first greets the server and loads its scripts.
         try await Task.sleep(for: .seconds(2))
         let before = try await clientCommands()
         let cpu = figures.cpuSeconds
         try await Task.sleep(for: .seconds(bench.size.idleSeconds))
-        // The question itself is one.
+        // The reading itself is one command.
         let commands = try await clientCommands() - before - 1
         let minute = 60 / seconds
         bench.report(
@@ -61,7 +63,7 @@ struct IdleCases: Sendable {
         return outside.reduce(0) { $0 + (work.calls[$1] ?? 0) }
     }
 
-    /// The heartbeats of a thousand workers, which are nearly all that idle ones send.
+    /// Measures the heartbeats of a thousand workers, which are nearly all commands of idle workers.
     private func thousand() async throws {
         let count = 1000
         let seconds = min(10, bench.size.idleSeconds)

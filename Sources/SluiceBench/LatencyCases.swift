@@ -3,7 +3,9 @@ import RedisClient
 import Sluice
 import SluiceCLI
 
-/// How long single operations wait, for a start, a cancel or an answer; by a clock that both processes share.
+/// Measures how long single operations wait for a start, a cancel or a result.
+///
+/// Both processes use the same clock.
 struct LatencyCases: Sendable {
     let bench: Bench
 
@@ -19,9 +21,12 @@ struct LatencyCases: Sendable {
         try await bench.rig.stop([worker])
     }
 
-    /// An idle worker starts an operation, after a pause in which processors and caches have turned to other things: a way to Redis, two
-    /// scripts, a way to the worker. The producer is silent meanwhile: whoever asks for a result at once keeps Redis and a
-    /// processor busy just when the worker needs them, which is the next case.
+    /// Measures how fast an idle worker starts an operation after a pause, in which processors and caches have gone
+    /// cold.
+    ///
+    /// The path is a message to Redis, two scripts and a message to the worker. The producer is silent meanwhile. A
+    /// producer that asks for a result at once keeps Redis and a processor busy just when the worker needs them;
+    /// `roundTrip` measures that case.
     private func pickUp() async throws {
         bench.progress("pick-up by an idle worker")
         var starts = LatencyHistogram()
@@ -39,8 +44,8 @@ struct LatencyCases: Sendable {
         }
         for figure in pings.measurements("PING after a pause") { bench.report(figure) }
         for var figure in starts.measurements("pick-up by an idle worker", p50: .atMost(0.6), p99: .atMost(1.5)) {
-            // The design's floor: two round trips, as a worker needs that claims once it is told. Of two in a row the median is about twice that of
-            // one; of other percentiles this is not so.
+            // The floor of the design is two round trips, because a worker claims after it is woken. The median of two
+            // round trips in a row is about twice the median of one. Other percentiles do not add up like this.
             if figure.parameters[0].value == 50 {
                 figure.reference = .init(name: "two such PINGs", value: 2 * pings.milliseconds(at: 50))
             }
@@ -48,7 +53,7 @@ struct LatencyCases: Sendable {
         }
     }
 
-    /// The producer waits for the result.
+    /// Measures the time until a waiting producer has the result.
     private func roundTrip() async throws {
         bench.progress("await of results")
         var results = LatencyHistogram()
@@ -63,10 +68,10 @@ struct LatencyCases: Sendable {
         for figure in results.measurements("enqueue, run and await the result") { bench.report(figure) }
     }
 
-    /// Long enough for the worker to be idle again, and never in step with it.
+    /// Sleeps long enough for the worker to be idle again, and never in step with it.
     private func becomeIdle() async throws { try await Task.sleep(for: .microseconds(Int.random(in: 2000...5000))) }
 
-    /// How much later than asked for a delayed operation starts.
+    /// Measures how late a delayed operation starts.
     private func scheduled() async throws {
         let count = min(bench.size.samples, 300)
         bench.progress("scheduled operations")
@@ -104,11 +109,11 @@ struct LatencyCases: Sendable {
         for figure in times.measurements("cancel of a waiting operation") { bench.report(figure) }
     }
 
-    /// From the cancel to the moment in which the running operation sees it, with pub/sub or without.
+    /// Measures the time from a cancel until the running operation sees it, with or without pub/sub.
     private func cancelRunning(cutting: Bool) async throws {
         let name = "cancel of a running operation" + (cutting ? ", pub/sub cut" : "")
         bench.progress(name)
-        // Without pub/sub each waits for a heartbeat.
+        // Without pub/sub, each cancel waits for a heartbeat.
         let count = cutting ? min(max(bench.size.samples / 100, 10), 50) : bench.size.samples
         var times = LatencyHistogram()
         var samples = 0
@@ -121,14 +126,14 @@ struct LatencyCases: Sendable {
             do { times.record(nanoseconds: try await stamp(of: reference) - begin) } catch let error as OperationsError
                 where error.code == .cancelled
             {
-                // It was handed out, but its body had not begun yet: nobody was there to see the cancel.
+                // The operation was claimed, but its body had not begun, so the body never saw the cancel.
                 continue
             }
             samples += 1
         }
         let figures =
             cutting
-            // A heartbeat and a second.
+            // The bound is one heartbeat and a second.
             ? times.measurements(name, longest: .atMost(6000))
             : times.measurements(name, p50: .atMost(0.6), p99: .atMost(3))
         for figure in figures { bench.report(figure) }

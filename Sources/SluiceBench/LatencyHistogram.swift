@@ -1,9 +1,9 @@
 import Histogram
 import Operations
 
-/// Times of a series, in microseconds.
+/// The durations of a series, in microseconds.
 struct LatencyHistogram {
-    /// A minute; longer ones count as that.
+    /// One minute; longer durations count as one minute.
     private static let longest: UInt64 = 60_000_000
     private var histogram = Histogram<UInt64>(
         highestTrackableValue: longest,
@@ -16,7 +16,7 @@ struct LatencyHistogram {
 
     func milliseconds(at percentile: Double) -> Double { Double(histogram.valueAtPercentile(percentile)) / 1000 }
 
-    /// Median, 99th and 99.9th percentile and the longest, each as a measurement.
+    /// Returns median, 99th and 99.9th percentile and the longest duration, each as a measurement.
     func measurements(
         _ name: String,
         p50: Measurement.Bound? = nil,

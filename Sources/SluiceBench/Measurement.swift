@@ -1,6 +1,6 @@
 import Operations
 
-/// One measured figure, what it is held against, and what it should be.
+/// One measured value, its reference, and its bounds.
 package struct Measurement: Sendable {
     package enum Group: String, Sendable, CaseIterable {
         case floor, enqueue, drain, typed, latency, memory, idle, growth, network, durable, flow
@@ -16,23 +16,23 @@ package struct Measurement: Sendable {
         case count = ""
     }
 
-    /// A bound on the figure itself or on its ratio to the reference.
+    /// A bound on the value itself or on its ratio to the reference.
     package enum Bound: Sendable {
         case atMost(Double)
-        /// Operations a second; on a slower machine in proportion.
+        /// Operations per second, reduced in proportion on a slower machine.
         case rateAtLeast(Double)
         case ratioAtLeast(Double)
         case ratioAtMost(Double)
     }
 
-    /// A figure of the same run on the same machine: only ratios can be compared between machines.
+    /// A value of the same run on the same machine, because only ratios can be compared between machines.
     package struct Reference: Sendable {
         package var name: String
         package var value: Double
     }
 
     package var group: Group
-    /// What was done, without the numbers that vary within a series.
+    /// The measured case, without the numbers that vary within a series.
     package var name: String
     /// The numbers that vary: slots, processes, pending, percentile …
     package var parameters: [(name: String, value: Double)]
@@ -40,7 +40,7 @@ package struct Measurement: Sendable {
     package var unit: Unit
     package var reference: Reference?
     package var bounds: [Bound]
-    /// How fast this machine is: 1 = as the one for which the budgets were set, or faster.
+    /// The speed of this machine: 1 = at least as fast as the machine on which the budgets were set.
     package var speed = 1.0
 
     package init(
@@ -61,7 +61,7 @@ package struct Measurement: Sendable {
         self.bounds = bounds
     }
 
-    /// What is held against nothing else is held against its bound.
+    /// The reference of a measurement that has no other one: its bound.
     private static func limit(_ bound: Bound) -> Reference? {
         guard case .atMost(let limit) = bound, limit > 0 else { return nil }
         return Reference(name: "its budget", value: limit)
@@ -69,7 +69,7 @@ package struct Measurement: Sendable {
 
     package var ratio: Double? { reference.map { value / $0.value } }
 
-    /// Whether every bound holds; nil if there is none.
+    /// Whether every bound holds; nil = no bounds.
     package var isMet: Bool? {
         bounds.isEmpty ? nil : bounds.allSatisfy(isMet)
     }
@@ -87,7 +87,7 @@ package struct Measurement: Sendable {
 // MARK: - For programs
 
 extension Measurement {
-    /// As `docs/schema/measurement.json` says.
+    /// The measurement in the format of `docs/schema/measurement.json`.
     package var json: JSONValue {
         var fields: [(String, JSONValue)] = [
             ("v", 1), ("group", .string(group.rawValue)), ("name", .string(name)),
@@ -106,7 +106,7 @@ extension Measurement {
         return .object(JSONObject(fields))
     }
 
-    /// Four digits are more than any of this is exact to.
+    /// Rounds to four digits, more than the precision of any measurement.
     private static func rounded(_ value: Double) -> JSONValue {
         guard value != 0, value.isFinite else { return 0 }
         var scale = 1.0
@@ -117,7 +117,7 @@ extension Measurement {
 }
 
 extension Measurement {
-    /// The bounds as people read them.
+    /// The bounds, formatted for people.
     package var budgets: [String] { bounds.map(text) }
 
     private func text(_ bound: Bound) -> String {

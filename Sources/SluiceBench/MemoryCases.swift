@@ -2,7 +2,7 @@ import Foundation
 import Operations
 import RedisClient
 
-/// How much memory a waiting operation costs Redis, and a worker under load.
+/// Measures the memory of Redis for each waiting operation, and of a worker under load.
 struct MemoryCases: Sendable {
     let bench: Bench
 
@@ -17,7 +17,7 @@ struct MemoryCases: Sendable {
         try await bench.rig.reset()
         let before = try await bench.rig.memory()
         try await bench.fill(count, tracked: tracked)
-        // The room for commands that the connections keep is no operation's.
+        // The connections' buffers for commands do not count.
         let after = try await bench.rig.memory()
         bench.report(
             Measurement(
@@ -30,7 +30,7 @@ struct MemoryCases: Sendable {
         )
     }
 
-    /// A worker's memory while it runs more and more.
+    /// Measures a worker's memory while it runs more and more operations.
     private func resident() async throws {
         try await bench.rig.reset()
         let worker = try await bench.rig.startWorker(slots: 100)
@@ -58,20 +58,20 @@ struct MemoryCases: Sendable {
     }
 }
 
-/// What the system says about a process.
+/// Reads the statistics of the system about a process.
 struct ProcessFigures {
     private let pid: pid_t
     init(_ pid: pid_t) { self.pid = pid }
 
     var residentMebibytes: Double { kibibytes("VmRSS") / 1024 }
-    /// Memory of its own; the rest are pages of files that others may share.
+    /// The memory of the process alone. The rest are pages of files that processes may share.
     var anonymousMebibytes: Double { kibibytes("RssAnon") / 1024 }
 
     /// Processor time so far.
     var cpuSeconds: Double {
         let text = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
         let fields = text.split(separator: ")").last?.split(separator: " ").compactMap { Double($0) } ?? []
-        // The state, which is no number, is left out: user and system time stand at 11 and 12 behind it.
+        // The state is not a number and is dropped, so that user and system time are at 10 and 11.
         guard fields.count > 11 else { return 0 }
         return (fields[10] + fields[11]) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }

@@ -1,13 +1,16 @@
 import Operations
 
-/// The same over a network that takes its time: batching should hide it.
+/// Measures drains over a slow network. Batching should hide the delay.
 struct NetworkCases: Sendable {
     let bench: Bench
 
     private var operations: Int { 2 * bench.size.operations }
 
-    /// In turns, three times: a machine whose speed changes does not look like a network. So many operations that the first round trips,
-    /// in which a worker learns how far away the server is, hardly count.
+    /// Runs the delays interleaved, three times, so that a change of the machine's speed does not look like the
+    /// network.
+    ///
+    /// In the first round trips a worker learns the distance to the server. The number of operations is large enough
+    /// that these hardly count.
     func run() async throws {
         let delays = [0, 1, 5]
         var seconds = Array(repeating: 0.0, count: delays.count)
@@ -34,8 +37,8 @@ struct NetworkCases: Sendable {
         }
     }
 
-    /// - Parameter delay: of a round trip.
-    /// - Returns: how long it took, in seconds.
+    /// - Parameter delay: the delay of a round trip.
+    /// - Returns: the duration in seconds.
     private func drain(_ delay: Duration) async throws -> Double {
         try await bench.rig.reset()
         let proxy = try await DelayProxy.start(to: bench.rig.endpoint, delay: delay / 2)

@@ -1,9 +1,10 @@
 import Operations
 import SluiceCLI
 
-/// Whether calls get slower when more operations wait. Times are the server's own, so that the client does not blur them.
+/// Measures whether calls get slower when more operations wait.
 ///
-/// A second server, on which 1,000 wait, is asked in turns with the first: a machine whose speed changes does not look like growth.
+/// Times are the server's own, so that the client does not blur them. A second server, on which 1,000 operations wait,
+/// is asked interleaved with the first. So a change of the machine's speed does not look like growth.
 struct PendingGrowth: Sendable {
     private static let few = 1000
     private static let mostTurns = 100
@@ -65,15 +66,17 @@ struct PendingGrowth: Sendable {
     }
 }
 
-/// The calls of one server whose number of pending operations stays as it is: as many as are enqueued, the oldest, are claimed and
-/// completed. Tracked ones leave their records behind, on both servers as many.
+/// The calls of one server with a constant number of pending operations.
+///
+/// After each enqueue, as many of the oldest operations are claimed and completed. Tracked operations leave their
+/// records behind, as many on both servers.
 private struct PendingCalls {
     typealias Figure = (name: String, microseconds: Double)
 
     private let rig: BenchRig
     private let tracked: Bool
     private let worker = WorkerID()
-    /// As many as a bulk enqueue puts into a call.
+    /// The number of operations in a call of a bulk enqueue.
     private let count: Int
     private var enqueues: [Double] = []
     private var drains: [Double] = []
@@ -96,7 +99,7 @@ private struct PendingCalls {
         )
     }
 
-    /// The lower quartile of each, since whatever disturbs a call makes it longer.
+    /// The lower quartiles, because every disturbance makes a call longer.
     var figures: [Figure] {
         [
             ("enqueue of \(count)", Self.quartile(enqueues)),
@@ -127,7 +130,7 @@ private struct PendingCalls {
         }
     }
 
-    /// Microseconds in scripts.
+    /// Returns the time in scripts, in microseconds.
     private func time(_ body: () async throws -> Void) async throws -> Double {
         let before = try await rig.commands().scriptMicroseconds
         try await body()

@@ -3,15 +3,15 @@ import Operations
 import RedisClient
 import Synchronization
 
-/// Scripts without a queue's semantics, on average as long as others were: how many of them take several times as long?
+/// Counts the slow ones among scripts without a queue's semantics, whose average duration is that of real scripts.
 ///
-/// Each reads and writes the next of a number of records, while a thread that does nothing else keeps another processor busy, as a
-/// worker does.
+/// Each script reads and writes the next of a number of records. Meanwhile a busy thread occupies another processor, as
+/// a worker does.
 struct PlainScripts: Sendable {
     private static let recordsAtOnce = 1000
-    /// A tracked operation's record: its head and an envelope.
+    /// The size of a tracked operation's record: its head and an envelope.
     private static let recordBytes = 107 + 150
-    /// Calls that tell how long so many records take.
+    /// The number of calls that measure the time for so many records.
     private static let trials = 200
     private static let key = "local function key(i) return 'plain:' .. string.format('%026d', i) end\n"
 
@@ -35,8 +35,8 @@ struct PlainScripts: Sendable {
 
     /// - Parameters:
     ///   - calls: at least 1.
-    ///   - microseconds: what each is to take on average.
-    /// - Returns: how many of them the slow log holds, and what each took on average.
+    ///   - microseconds: the average duration of a call.
+    /// - Returns: the number of calls in the slow log, and the average duration of a call.
     func run(_ calls: Int, microseconds: Double) async throws -> (slow: Int, microseconds: Double) {
         try await rig.reset()
         let store = try await Script(Self.storing, rig.control)
@@ -55,7 +55,7 @@ struct PlainScripts: Sendable {
             }
             return (try await rig.commands().scriptMicroseconds - before) / Double(calls)
         }
-        // Twice, since many records a call take less each than few.
+        // Two steps, because many records in one call take less time each than few.
         var each = Defaults.trackedBatch
         for _ in 0..<2 {
             each = max(1, Int(Double(each) * microseconds / (try await measure(Self.trials, each))))
@@ -84,7 +84,7 @@ struct PlainScripts: Sendable {
     }
 }
 
-/// Threads that only look whether they are to end.
+/// Threads that do nothing but check whether to end.
 private final class BusyThreads: Sendable {
     private let isStopped = Atomic<Bool>(false)
 

@@ -2,8 +2,9 @@ import Foundation
 import Operations
 
 extension BenchOperations {
-    /// Computes for `seconds` without ever yielding its thread, ignores every cancel, and writes its start and its end to the file
-    /// `ledger`, as the operations of `scripts/faults` do.
+    /// Computes for `seconds` without yielding its thread, and ignores every cancel.
+    ///
+    /// The operation writes its start and its end to the file `ledger`, as the operations of `scripts/faults` do.
     static let spin = OperationHandler(name: "test.spin", retryPolicy: RetryPolicy(attempts: 1)) { json, context in
         let arguments = try JSONValue(parsing: json)
         let ledger = arguments["ledger"]?.stringValue

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SluiceCLI
 
-/// `worker` with the operations that benchmarks and tests need: hidden, because it is for them alone.
+/// `worker` with the operations of benchmarks and tests. The verb is hidden, because only these use it.
 package struct TestWorkerVerb: Verb {
     package static let formats: Set<OutputFormat> = .json
     package static let effect = VerbEffect.adds

@@ -2,8 +2,9 @@ import Operations
 import Sluice
 import WorkerRuntime
 
-/// What a program of one's own gets: a `Codable` type through `SluiceClient`, encoded where it is enqueued and decoded where it runs.
-/// The other cases leave both out, which are Foundation's and not the queue's.
+/// Measures typed operations: a `Codable` type is encoded where it is enqueued, and decoded where it runs.
+///
+/// The other cases leave out both steps, because their cost is Foundation's and not the queue's.
 struct TypedCases: Sendable {
     struct Picture: DistributedOperation {
         static let name = "bench.picture"
@@ -13,7 +14,7 @@ struct TypedCases: Sendable {
     }
 
     let bench: Bench
-    /// Few settings, of which one may take the fastest, as `scripts/compare` does with other queues.
+    /// A few settings, of which the fastest may count, as `scripts/compare` does with other queues.
     private static let drained = [(processes: 1, slots: 100), (1, 1000), (2, 500)]
 
     func run() async throws {

@@ -66,7 +66,8 @@ package final class WorkerService: Service {
     /// Works until the worker is stopped, its task is cancelled (as `abandon()`), or its burst is over. Bodies run at
     /// `TaskPriority.medium`, whatever the priority of the caller.
     ///
-    /// - Throws: `WorkerError` or `OperationsError` if the configuration or a registration is invalid, or the worker was run
+    /// - Throws: `WorkerError` or `OperationsError` if the configuration or a registration is invalid, or the worker
+    ///   was run
     ///   before. An unreachable broker is no error: the worker waits for it.
     package func run() async throws {
         try core.configuration.validate()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Custom operation", .timeLimit(.minutes(60)))
 struct CustomOperationTests {
-    @Test("The program shows the mistake by time limit and stuck, cancels the third at 2 s, and ends with 0")
+    @Test("The program shows the mistake by its time limit, cancels the third operation at 2 s, and exits with 0")
     func program() async throws {
         let outcome = try await Program.run("custom-operation", [])
         #expect(outcome.code == 0, "\(outcome.output)\(outcome.errors)")
@@ -18,7 +18,7 @@ struct CustomOperationTests {
         #expect(outcome.output.split(separator: "\n").filter { $0.hasPrefix("✓") }.count == 7)
     }
 
-    @Test("A cancel at any moment ends the one that is written rightly", arguments: 0..<40)
+    @Test("A cancel at any moment ends a correct operation", arguments: 0..<40)
     func cancel(round: Int) async throws {
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 2)
         let fetches = (0..<4).map { Fetch("\($0)", duration: .seconds(600)) }
@@ -27,12 +27,12 @@ struct CustomOperationTests {
         for operation in operations { operation.cancel() }
         try await queue.waitUntilAllOperationsAreFinished()
         #expect(operations.allSatisfy { $0.state == .cancelled })
-        // One that never started is finished by its queue a moment later.
+        // A queue finishes an operation that never started a moment later.
         try await eventually("all are finished") { fetches.allSatisfy(\.isFinished) }
         #expect(fetches.allSatisfy { $0.isCancelled && !$0.isExecuting })
     }
 
-    @Test("The subclass knows nothing of the local queue: Foundation's runs it just as well")
+    @Test("The subclass does not depend on the local queue: Foundation's queue runs it as well")
     func foundation() async throws {
         let queue = OperationQueue()
         let fetches = (0..<3).map { Fetch("\($0)", duration: .milliseconds(10)) }

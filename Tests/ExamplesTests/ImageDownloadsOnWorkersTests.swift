@@ -14,7 +14,7 @@ struct ImageDownloadsOnWorkersTests {
 
     init() throws { folder = try TemporaryDirectory() }
 
-    /// Answers nothing before the gate is open.
+    /// Starts a server that answers only after the gate is open.
     private static func serve(_ icons: Int, behind gate: Latch) async throws -> ExampleServer {
         try await ExampleServer.start { request in
             guard let icon = (0..<icons).first(where: { IconSite.path($0) == request.path }), await gate.wait() else {
@@ -31,7 +31,7 @@ struct ImageDownloadsOnWorkersTests {
         )
     }
 
-    @Test("The program ends with 0 on two workers, and all that it claims holds")
+    @Test("The program exits with 0 on two workers, and all its claims hold")
     func program() async throws {
         let workers = try await RealWorkers()
         let fleet = try (0..<2).map { _ in try workers.worker(Self.worker, "worker", "-c", "2") }
@@ -42,7 +42,7 @@ struct ImageDownloadsOnWorkersTests {
         await workers.close()
     }
 
-    @Test("A worker is killed with SIGKILL in a download: the other one downloads each icon to its file, once")
+    @Test("After a worker is killed in a download, the other worker downloads each icon once")
     func killedInADownload() async throws {
         let (workers, gate) = (try await RealWorkers(), Latch())
         let server = try await Self.serve(6, behind: gate)
@@ -61,7 +61,7 @@ struct ImageDownloadsOnWorkersTests {
         let pictures = (0..<6).map { ("icon-\($0).ppm", IconSite.picture($0)) }
         #expect(try files() == Dictionary(uniqueKeysWithValues: pictures))
         let requests = (0..<6).map { server.traffic.requests(for: IconSite.path($0)) }.sorted()
-        // A slow machine may also let a request time out.
+        // On a slow machine, a request may time out as well.
         #expect(
             requests[0...4] == [1, 1, 1, 1, 1] && requests[5] >= 2,
             "only the lost download begins again: \(requests)"
@@ -76,7 +76,7 @@ struct ImageDownloadsOnWorkersTests {
     }
 
     @Test(
-        "A worker is killed with SIGKILL between the file and the end of its operation: the next one downloads nothing",
+        "After a worker is killed between the file and the end of its operation, the next worker downloads nothing",
         .enabled(if: TestRedis.isSingle, "the proxy leads to one server")
     )
     func killedBehindTheFile() async throws {
@@ -84,12 +84,12 @@ struct ImageDownloadsOnWorkersTests {
         let server = try await Self.serve(1, behind: gate)
         let proxy = try await FaultProxy.start(to: TestServer.shared.endpoint)
         let url = TestUsers.url(proxy.endpoint.description, as: .worker)
-        // Its lease must not lapse before the file is there.
+        // The lease must not lapse before the file exists.
         let first = try workers.worker(Self.worker, "worker", "-c", "1", "--lease", "8s", url: url)
         let file = folder.path("icon-0.ppm")
         let handle = try await workers.sluice.enqueue(IconDownload(url: server.address + IconSite.path(0), file: file))
         try await eventually("it waits for the icon") { server.traffic.paths.count == 1 }
-        // From here on Redis hears nothing of it.
+        // From here on, Redis receives nothing from this worker.
         proxy.set(.blackhole)
         gate.open()
         try await eventually("the file is there") { FileManager.default.fileExists(atPath: file) }

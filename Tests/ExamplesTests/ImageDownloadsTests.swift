@@ -9,7 +9,7 @@ import Testing
 
 @testable import image_downloads
 
-/// Keeps what the loader delivers.
+/// Collects the deliveries of the loader.
 @MainActor
 final class Deliveries: IconLoaderDelegate {
     private(set) var rows: [Int] = []
@@ -31,7 +31,7 @@ final class Deliveries: IconLoaderDelegate {
     }
 }
 
-/// Where "e" is missing until it is repaired.
+/// A site on which "e" is missing until it is repaired.
 private final class FakeSite: Sendable {
     private let list = Mutex<[String]>([])
     private let isRepaired = Atomic(false)
@@ -65,7 +65,7 @@ struct ImageDownloadsTests {
 
     private static func app(_ row: Int, _ icon: String) -> AppEntry { AppEntry(row: row, name: "app", icon: icon) }
 
-    @Test("The program ends with 0, and all that it claims holds")
+    @Test("The program exits with 0, and all its claims hold")
     func program() async throws {
         let outcome = try await Program.run("image-downloads", [])
         #expect(outcome.code == 0, "\(outcome.errors)")
@@ -73,7 +73,7 @@ struct ImageDownloadsTests {
         #expect(!outcome.output.contains("✗"))
     }
 
-    @Test("The delegate is called in the order in which icons arrive, not in which they were asked for")
+    @Test("The delegate is called in the order in which icons arrive, not in the order of requests")
     func order() async throws {
         let gates = ["a": Latch(), "b": Latch(), "c": Latch()]
         let deliveries = Deliveries()
@@ -90,7 +90,7 @@ struct ImageDownloadsTests {
         #expect(await deliveries.arrivals == [1, 2, 3])
     }
 
-    @Test("Three at a time, one for all rows of an address, none for what is in memory, and again after a failure")
+    @Test("Three downloads run at a time, each address once, cached icons not at all, and failed ones again")
     func sharing() async throws {
         let (site, gate) = (FakeSite(), Latch())
         let deliveries = Deliveries()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ContactSync
 
-// Failures: each is reported, and nothing of it is stored.
+// Failures: each is reported, and nothing from it is stored.
 extension PagedSyncTests {
     private static let contact = Contact(id: "x", sequence: 6, name: "X")
     private static let lies = [
@@ -25,7 +25,7 @@ extension PagedSyncTests {
         #expect(setup.store.checkpoint == 5)
     }
 
-    @Test("Answers that are no JSON, not compressed, damaged, or a refusal are told", arguments: 0..<5)
+    @Test("Invalid, uncompressed, damaged and refusing answers are reported", arguments: 0..<5)
     func answers(number: Int) async throws {
         let gzip = ["Content-Encoding": "gzip"]
         let answers: [(ExampleServer.Response, String)] = [
@@ -43,7 +43,7 @@ extension PagedSyncTests {
         #expect(setup.site.requests.count == 1, "nothing of this is better the next time")
     }
 
-    @Test("A busy server is asked three times, and then the failure is reported")
+    @Test("A busy server is asked three times, then the failure is reported")
     func busy() async throws {
         let setup = try await PagedSyncSetup { _, _ in
             SyncServer.reply(503, Refusal(error: "too busy"), headers: ["Retry-After": "0"])
@@ -76,7 +76,7 @@ extension PagedSyncTests {
         try await setup.end()
     }
 
-    @Test("The server takes only what is valid, and only gzip")
+    @Test("The server accepts only valid and gzipped requests")
     func requests() async throws {
         let setup = try await PagedSyncSetup()
         for request in [PageRequest(after: -1, limit: 5), PageRequest(after: 0, limit: 0), .init(after: 0, limit: 501)]
@@ -92,7 +92,7 @@ extension PagedSyncTests {
         try await setup.end()
     }
 
-    @Test("gzip there and back; too long, damaged and cut bodies are found")
+    @Test("A gzip round trip returns the bytes, and too long, damaged or cut bodies are refused")
     func gzip() throws {
         for count in [0, 1, 1000, 100_000] {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * $0 / 7) }

@@ -18,9 +18,9 @@ struct PagedSyncOnWorkersTests {
         try await workers.sluice.limit(queue: "database", .concurrency(1))
     }
 
-    // MARK: What the store has
+    // MARK: The journal
 
-    /// A line of the journal: a sync has begun, or has stored a page.
+    /// A line of the journal: a sync began, or stored a page.
     private struct Line: Decodable, Hashable {
         struct Page: Decodable, Hashable { let next: Int }
         let sync: String
@@ -37,7 +37,7 @@ struct PagedSyncOnWorkersTests {
         return [Line(sync: id, page: nil)] + pages.map { Line(sync: id, page: .init(next: $0)) }
     }
 
-    /// A worker whose lease is short, so that its operations soon run elsewhere when it is lost.
+    /// Starts a worker with a short lease, so that its operations soon run elsewhere when it is lost.
     private func worker() throws -> Program { try workers.worker(Self.worker, "-c", "2", "--lease", "3") }
 
     private func start(_ server: ExampleServer) async throws -> OperationHandle<ContactsSync> {
@@ -51,7 +51,7 @@ struct PagedSyncOnWorkersTests {
 
     // MARK: Tests
 
-    @Test("The program ends with 0 on two workers, and all that it claims holds")
+    @Test("The program exits with 0 on two workers, and all its claims hold")
     func program() async throws {
         let fleet = try (0..<2).map { _ in try workers.worker(Self.worker, "-c", "2") }
         let outcome = try await workers.producer("paged-sync", "--workers").outcome()
@@ -62,7 +62,7 @@ struct PagedSyncOnWorkersTests {
     }
 
     @Test(
-        "The worker of a sync is killed with SIGKILL in a page: the other one goes on with it, each page is stored once"
+        "After the worker of a sync is killed in a page, another worker continues, and each page is stored once"
     )
     func killed() async throws {
         let reached = Latch()
@@ -93,7 +93,7 @@ struct PagedSyncOnWorkersTests {
         try await server.stop()
     }
 
-    @Test("A sync is replaced whose worker was killed with SIGKILL: it writes nothing after the later one has begun")
+    @Test("A replaced sync whose worker was killed writes nothing after the later sync has begun")
     func replacedAndKilled() async throws {
         let held = try await HeldServer(after: 10)
         let first = try worker()
@@ -112,7 +112,7 @@ struct PagedSyncOnWorkersTests {
         #expect(try await latest.value == SyncSummary(uploaded: 0, pages: 1, contacts: 5))
         #expect(try journal() == Self.lines(replaced, pages: 5, 10, 15) + Self.lines(latest, pages: 20))
 
-        // What comes later still is refused.
+        // A later access of the replaced sync is refused.
         let page = Page(contacts: [Contact(id: "late", sequence: 21, name: "Late")], next: 21, hasNext: false)
         let late = StoreAccess(folder: folder.url.path, sync: replaced.id.description, step: .page(page, after: 20))
         let error = await #expect(throws: OperationsError.self) {
@@ -125,7 +125,7 @@ struct PagedSyncOnWorkersTests {
         try await held.server.stop()
     }
 
-    @Test("Of three syncs the latest wins; the first ends before the last asks for its page")
+    @Test("The latest of three syncs wins, and the first ends before the last requests its page")
     func latestWins() async throws {
         let reached = Latch()
         let site = SyncServer(contacts: 20, intervene: PagedSyncTests.holding(after: 5, reached))
@@ -133,7 +133,7 @@ struct PagedSyncOnWorkersTests {
         let fleet = try (0..<2).map { _ in try workers.worker(Self.worker, "-c", "2") }
         let first = try await start(server)
         await reached.wait()
-        // In one step: otherwise the second one may begin before the third one is there.
+        // Both are enqueued in one call. Otherwise the second sync might begin before the third one exists.
         let sync = ContactsSync(server: server.address, store: folder.url.path)
         let unique = EnqueueOptions.unique(UniqueKey(sync.key), ifExists: .replace)
         let later = try await workers.sluice.enqueue([sync, sync], .queue("sync"), unique)
@@ -143,7 +143,7 @@ struct PagedSyncOnWorkersTests {
             let error = await #expect(throws: OperationsError.self) { try await replaced.value }
             #expect(error?.code == .cancelled)
         }
-        // The server may still take a request for open when the client has given it up: the records say what ran at once.
+        // The server may still count an abandoned request as open. The records show the runs exactly.
         let (before, after) = (try await first.reference.detail(), try await third.reference.detail())
         #expect(before.record.endedAt > 0 && before.record.endedAt <= after.record.startedAt)
         #expect(site.requests.map(\.after) == [0, 5, 5, 10, 15])
@@ -153,7 +153,7 @@ struct PagedSyncOnWorkersTests {
         try await server.stop()
     }
 
-    @Test("One cancel ends a sync and its access to the store, and the next sync goes on at its page")
+    @Test("One cancel ends a sync and its access to the store, and the next sync continues at its page")
     func stopped() async throws {
         let held = try await HeldServer(after: 10)
         let fleet = try (0..<2).map { _ in try workers.worker(Self.worker, "-c", "2") }
@@ -176,7 +176,7 @@ struct PagedSyncOnWorkersTests {
         try await held.server.stop()
     }
 
-    @Test("A worker is frozen in a page for longer than its lease: what it does afterwards changes nothing")
+    @Test("A worker that was frozen for longer than its lease changes nothing afterwards")
     func frozen() async throws {
         let held = try await HeldServer(after: 10)
         let first = try worker()
@@ -195,7 +195,7 @@ struct PagedSyncOnWorkersTests {
         try await held.server.stop()
     }
 
-    @Test("An access that comes twice writes once, and one of a sync that has been replaced writes nothing")
+    @Test("A repeated access writes once, and an access of a replaced sync writes nothing")
     func repeated() throws {
         let store = try Store(folder: folder.url)
         let pages = [1, 2].map {
@@ -215,7 +215,7 @@ struct PagedSyncOnWorkersTests {
     }
 }
 
-/// A server of 20 contacts that answers the first request for a page when the gate is open.
+/// A server with 20 contacts that answers the first request for a page when the gate is open.
 private struct HeldServer {
     let reached = Latch()
     let gate = Latch()

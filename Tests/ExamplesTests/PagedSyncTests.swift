@@ -8,17 +8,17 @@ import Testing
 
 @testable import ContactSync
 
-// One after the other: a broadcast reaches every synchronizer of the process.
+// The tests run one at a time, because a notification reaches every synchronizer of the process.
 @Suite("Paged sync", .serialized, .timeLimit(.minutes(60)))
 struct PagedSyncTests {
-    @Test("The program ends with 0, and all that it claims holds")
+    @Test("The program exits with 0, and all its claims hold")
     func program() async throws {
         let outcome = try await Program.run("paged-sync", [])
         #expect(outcome.code == 0, "\(outcome.output)\(outcome.errors)")
         #expect(outcome.output.split(separator: "\n").filter { $0.hasPrefix("✓") }.count == 10)
     }
 
-    /// Does not answer the first request for a page, until a gate is open or the client is gone.
+    /// Returns an intervention that holds the first request for a page, until the gate is open or the client is gone.
     static func holding(after page: Int, _ reached: Latch, until gate: Latch = Latch()) -> SyncServer.Intervention {
         { request, earlier in
             guard request.after == page, earlier == 0 else { return nil }
@@ -31,7 +31,7 @@ struct PagedSyncTests {
     // MARK: Kill
 
     @Test(
-        "A process that is killed with SIGKILL in a page is followed by one that begins with it",
+        "After a process is killed in a page, the next process begins with this page",
         arguments: [0, 5, 15]
     )
     func killed(page: Int) async throws {
@@ -53,7 +53,7 @@ struct PagedSyncTests {
         try await server.stop()
     }
 
-    @Test("Killed again and again, wherever it is, it gets every contact once")
+    @Test("A process that is killed repeatedly, at any point, gets every contact once")
     func killedAnywhere() async throws {
         let folder = try TemporaryDirectory()
         let site = SyncServer(contacts: 60)
@@ -75,7 +75,7 @@ struct PagedSyncTests {
         try await server.stop()
     }
 
-    @Test("A store that is in use is not opened a second time")
+    @Test("A store in use cannot be opened a second time")
     func inUse() throws {
         let folder = try TemporaryDirectory()
         let store = try Store(folder: folder.url)
@@ -83,7 +83,7 @@ struct PagedSyncTests {
         #expect(try Store(folder: folder.url, isReader: true).checkpoint == store.checkpoint)
     }
 
-    @Test("However short a journal is cut, the store is at the end of a page")
+    @Test("A journal cut at any length leaves the store at the end of a page")
     func torn() async throws {
         let setup = try await PagedSyncSetup(contacts: 15)
         _ = try await setup.synchronizer().sync().value
@@ -103,7 +103,7 @@ struct PagedSyncTests {
 
     // MARK: One at a time
 
-    @Test("Of many syncs at once the latest wins; the others end cancelled and never meet")
+    @Test("The latest of many syncs wins, and the others end as cancelled without overlap")
     func latestWins() async throws {
         let setup = try await PagedSyncSetup()
         let synchronizer = await setup.synchronizer()
@@ -124,7 +124,7 @@ struct PagedSyncTests {
         try await setup.end()
     }
 
-    @Test("A broadcast stops every synchronizer, and the next sync goes on at its page")
+    @Test("A notification stops every synchronizer, and the next sync continues at its page")
     func broadcast() async throws {
         let reached = [Latch(), Latch()]
         var setups: [PagedSyncSetup] = []
@@ -149,7 +149,7 @@ struct PagedSyncTests {
         }
     }
 
-    @Test("Edits from everywhere are written one at a time, uploaded once, and come back with the pages")
+    @Test("Concurrent edits are written one at a time, uploaded once, and come back with the pages")
     func edits() async throws {
         let setup = try await PagedSyncSetup()
         let synchronizer = await setup.synchronizer()

@@ -4,7 +4,7 @@ import Sluice
 import TestSupport
 import Testing
 
-/// A namespace of its own in a real Redis: a client, and workers that are real processes.
+/// A namespace in a real Redis, with a client and worker processes.
 struct RealWorkers {
     let sluice: SluiceClient
     private let namespace = uniqueNamespace("examples")
@@ -20,7 +20,7 @@ struct RealWorkers {
 
     /// Starts a worker.
     ///
-    /// - Parameter url: the way to Redis, if it is not the direct one.
+    /// - Parameter url: the URL of Redis; nil = the direct one.
     func worker(_ program: String, _ arguments: String..., url: String? = nil) throws -> Program {
         try Program(program, arguments, environment: environment(url ?? TestRedis.shared.url(as: .worker)))
     }
@@ -30,7 +30,7 @@ struct RealWorkers {
         try Program(program, arguments, environment: environment(TestRedis.shared.url(as: .producer)))
     }
 
-    /// Ends the client. What Redis refused to the users with minimal permissions is an issue.
+    /// Closes the client. Commands that Redis refused to users with minimal permissions are recorded as issues.
     func close() async {
         await sluice.close()
         for refusal in TestUsers.refusals() { Issue.record("ACL LOG: \(refusal)") }
@@ -46,7 +46,7 @@ struct RealWorkers {
         }
     }
 
-    /// How many operations were taken back from lost workers.
+    /// Returns the number of operations recovered from lost workers.
     func recovered(queue: String = Defaults.queue) async throws -> Int64 {
         try await sluice.statistics(queue: queue)[total: .recovered]
     }
@@ -58,7 +58,7 @@ extension Program {
         #expect(await outcome().code == 128 + SIGKILL)
     }
 
-    /// Ends a worker as a deployment does.
+    /// Stops a worker with SIGTERM, as a deployment does.
     func stop() async {
         send(SIGTERM)
         let outcome = await outcome()

@@ -2,7 +2,7 @@ import Logging
 import SluiceWorker
 import TestSupport
 
-/// A producer and a worker with four slots, each with connections of its own to a real Redis.
+/// A producer and a worker with four slots, with separate connections to a real Redis.
 struct SmallCluster {
     let sluice: SluiceClient
     private let worker: Worker

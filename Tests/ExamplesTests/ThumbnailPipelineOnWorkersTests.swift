@@ -22,7 +22,7 @@ struct ThumbnailPipelineOnWorkersTests {
     private var folder: RunFolder { RunFolder(temporary.url) }
     private var output: URL { temporary.url.appending(path: "sheet.png") }
 
-    /// A worker whose lease is short, so that its operations soon run elsewhere when it is lost.
+    /// Starts a worker with a short lease, so that its operations soon run elsewhere when it is lost.
     private func worker(slots: Int) throws -> Program {
         let program = "thumbnail-pipeline-worker"
         return try workers.worker(program, "worker", "-q", "downloads,images", "-c", "\(slots)", "--lease", "3s")
@@ -36,7 +36,8 @@ struct ThumbnailPipelineOnWorkersTests {
             )
     }
 
-    /// All that the program claims, and the folder: each thumbnail is whole, of its picture, and there is nothing else.
+    /// Checks all claims of the program, and the folder: each thumbnail is complete and correct, and nothing else
+    /// exists.
     private func inspect(_ gallery: Gallery, _ graph: Pipeline.Graph, _ server: ExampleServer) async throws {
         try await graph.sheet.end().result.get()
         let traffic = server.traffic
@@ -56,7 +57,7 @@ struct ThumbnailPipelineOnWorkersTests {
         [try await workers.recovered(queue: "downloads"), try await workers.recovered(queue: "images")]
     }
 
-    @Test("The program ends with 0 on two workers, and all that it claims holds")
+    @Test("The program exits with 0 on two workers, and all its claims hold")
     func program() async throws {
         let fleet = try (0..<2).map { _ in try worker(slots: 4) }
         let sheet = temporary.path("sheet.png")
@@ -71,11 +72,11 @@ struct ThumbnailPipelineOnWorkersTests {
         await workers.close()
     }
 
-    @Test("A worker is killed with SIGKILL in a download: the other one downloads that picture, and the graph goes on")
+    @Test("After a worker is killed in a download, the other worker downloads the picture, and the graph continues")
     func killedInADownload() async throws {
         let (gallery, gate, held) = (Gallery(count: 8), Latch(), Gauge())
         let server = try await gallery.serve { picture in
-            // The first two come at once, among them the one that fails at first.
+            // The first two pictures are served at once, including the one that fails at first.
             guard picture >= 2 else { return }
             held.begin()
             await gate.wait()
@@ -87,7 +88,8 @@ struct ThumbnailPipelineOnWorkersTests {
         gate.open()
         try await inspect(gallery, graph, server)
         #expect(try await recovered() == [1, 0])
-        // The picture that fails first, and that of the killed worker. A slow machine may also let a request time out.
+        // One picture fails first, and another belongs to the killed worker. On a slow machine, a request may time out
+        // as well.
         let requests = Dictionary(grouping: server.traffic.paths) { $0 }.mapValues(\.count)
         #expect(requests.count == gallery.count && requests.values.count { $0 > 1 } == 2, "\(requests)")
         await fleet[1].stop()
@@ -95,11 +97,11 @@ struct ThumbnailPipelineOnWorkersTests {
         try await server.stop()
     }
 
-    @Test("A worker is killed with SIGKILL in a thumbnail: the other one makes it, and the sheet has it in its place")
+    @Test("After a worker is killed in a thumbnail, the other worker makes it, and the sheet shows it in its place")
     func killedInAThumbnail() async throws {
         let (gallery, held) = (Gallery(count: 8), 2)
         let server = try await gallery.serve()
-        // In place of this download there is a pipe, which keeps the thumbnail's worker waiting.
+        // A pipe replaces this download, so that the thumbnail's worker waits.
         try FileManager.default.createDirectory(at: folder.downloads, withIntermediateDirectories: true)
         try #require(mkfifo(folder.download(held).path, 0o600) == 0)
         let fleet = try (0..<2).map { _ in try worker(slots: 2) }
@@ -109,14 +111,14 @@ struct ThumbnailPipelineOnWorkersTests {
         let other = try #require(fleet.first { $0 !== killed })
         try await eventually("only the sheet waits for it") {
             let images = try await workers.sluice.statistics(queue: "images")
-            // The folders, and all thumbnails but this one, the missing and the damaged one.
+            // The folders, and all thumbnails except this one, the missing one and the damaged one.
             return images[state: .finished] == 1 + gallery.count - 3 && images[state: .dead] == 1
                 && images[state: .cancelled] == 1
         }
         await killed.kill()
         #expect(!FileManager.default.fileExists(atPath: output.path))
         #expect(!FileManager.default.fileExists(atPath: folder.thumbnail(held).path))
-        // As if it had been downloaded: a rename replaces the pipe.
+        // A rename replaces the pipe by a picture, as if it had been downloaded.
         let picture = temporary.url.appending(path: "picture.png")
         try Data(Gallery.draw(held).png()).write(to: picture)
         try #require(rename(picture.path, folder.download(held).path) == 0)
@@ -129,7 +131,7 @@ struct ThumbnailPipelineOnWorkersTests {
         try await server.stop()
     }
 
-    /// The process that has begun to make a thumbnail.
+    /// Returns the process that began to make a thumbnail.
     private func thumbnailWorker(of picture: Int) -> Int32? {
         folder.journal.lines.first { $0.entry == "begin resize \(picture)" }?.process
     }

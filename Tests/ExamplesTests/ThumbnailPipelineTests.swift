@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Thumbnail pipeline", .timeLimit(.minutes(60)))
 struct ThumbnailPipelineTests {
-    @Test("The program ends with 0, and all that it claims holds, for any number of pictures", arguments: [6, 31])
+    @Test("The program exits with 0 for any number of pictures, and all its claims hold", arguments: [6, 31])
     func program(pictures: Int) async throws {
         let folder = try TemporaryDirectory()
         let arguments = ["--pictures", "\(pictures)", "--output", folder.path("sheet.png")]
@@ -28,7 +28,7 @@ struct ThumbnailPipelineTests {
         #expect(!outcome.errors.isEmpty)
     }
 
-    @Test("With the one changed line, workers of a real Redis run the same graph")
+    @Test("After the one changed line, workers of a real Redis run the graph")
     func distributed() async throws {
         let (gallery, temporary) = (Gallery(count: 12), try TemporaryDirectory())
         let server = try await gallery.serve()
@@ -51,7 +51,7 @@ struct ThumbnailPipelineTests {
         try await server.stop()
     }
 
-    @Test("Nothing starts before what it waits for: cancelling the folder's operation leaves only the sheet")
+    @Test("No step starts before its dependencies, and a cancel of the first step leaves only the sheet")
     func cancelled() async throws {
         let (queues, temporary) = (LocalQueues(), try TemporaryDirectory())
         let (folder, output) = (RunFolder(temporary.url), temporary.url.appending(path: "sheet.png"))
@@ -68,7 +68,7 @@ struct ThumbnailPipelineTests {
         #expect(try Picture(png: Array(Data(contentsOf: output)))[20, 20] == ContactSheet.missing)
     }
 
-    @Test("What goes on at once is counted from the journal; a killed process counts until its last line")
+    @Test("The number of steps at once is counted from the journal, and a killed process counts until its last line")
     func counted() {
         func most(_ lines: (Int32, Journal.Line.Event, String)...) -> Int {
             Journal.mostAtOnce(lines.map { Journal.Line(process: $0, event: $1, step: $2) }) { $0 != "download" }
@@ -77,7 +77,7 @@ struct ThumbnailPipelineTests {
         #expect(most((1, .begin, "a"), (1, .end, "a"), (1, .begin, "b"), (1, .fail, "b")) == 1)
         #expect(most((1, .begin, "a"), (2, .begin, "b"), (3, .begin, "c"), (2, .end, "b"), (1, .end, "a")) == 3)
         #expect(most((1, .begin, "a"), (1, .begin, "download"), (1, .end, "download"), (1, .end, "a")) == 1)
-        // Process 1 is killed in a, and another one runs it again.
+        // Process 1 is killed in a, and process 2 runs a again.
         #expect(most((1, .begin, "a"), (2, .begin, "b"), (2, .end, "b"), (2, .begin, "a"), (2, .end, "a")) == 1)
         #expect(most((1, .begin, "a"), (2, .begin, "b"), (1, .begin, "download"), (2, .end, "b")) == 2)
     }
@@ -85,7 +85,7 @@ struct ThumbnailPipelineTests {
 
 @Suite("Pictures", .timeLimit(.minutes(60)))
 struct PicturesTests {
-    @Test("What is written as PNG is read as it was", arguments: [(1, 1), (3, 7), (64, 64), (301, 5)])
+    @Test("A picture written as PNG is read unchanged", arguments: [(1, 1), (3, 7), (64, 64), (301, 5)])
     func roundTrip(width: Int, height: Int) throws {
         var picture = Picture(width: width, height: height)
         for y in 0..<height {
@@ -94,7 +94,7 @@ struct PicturesTests {
         #expect(try Picture(png: picture.png()) == picture)
     }
 
-    @Test("Noise does not become smaller than the space for it")
+    @Test("Noise, which cannot be compressed, is read unchanged")
     func noise() throws {
         var generator = SystemRandomNumberGenerator()
         var picture = Picture(width: 200, height: 200)
@@ -104,7 +104,7 @@ struct PicturesTests {
         #expect(try Picture(png: picture.png()) == picture)
     }
 
-    @Test("What is no PNG, is cut, or claims to be huge is refused with a reason")
+    @Test("A file that is no PNG, is cut, or claims to be huge is refused with a reason")
     func refused() throws {
         let png = try Picture(width: 40, height: 40, color: Picture.Color(1, 2, 3)).png()
         #expect(throws: PNGError.self) { try Picture(png: []) }
@@ -112,7 +112,7 @@ struct PicturesTests {
         for length in stride(from: 8, to: png.count - 12, by: 5) {
             #expect(throws: PNGError.self) { try Picture(png: Array(png.prefix(length))) }
         }
-        // Width and height stand behind signature, length and name of the first chunk, its checksum behind them.
+        // Width and height stand after signature, length and name of the first chunk. The checksum follows them.
         var huge = png
         for (offset, byte) in [(16, 0), (17, 0), (18, 0x24), (19, 0), (20, 0), (21, 0), (22, 0x24), (23, 0)]
             as [(Int, UInt8)]
@@ -125,7 +125,7 @@ struct PicturesTests {
         #expect(error?.description == "a picture of 9216 by 9216 pixels")
     }
 
-    @Test("A smaller picture keeps its shape, and averages")
+    @Test("A smaller picture keeps its shape and averages pixels")
     func fitted() {
         var picture = Picture(width: 300, height: 100, color: Picture.Color(100, 0, 0))
         picture.draw(Picture(width: 150, height: 100, color: Picture.Color(0, 200, 0)), x: 150, y: 0)
@@ -137,7 +137,7 @@ struct PicturesTests {
         #expect(picture.average(0..<300, 0..<100) == Picture.Color(50, 100, 0))
     }
 
-    @Test("What is drawn over the edge is cut off")
+    @Test("Drawing over the edge is cut off")
     func drawing() {
         var picture = Picture(width: 4, height: 4)
         picture.draw(Picture(width: 4, height: 4, color: Picture.Color(9, 9, 9)), x: 2, y: 3)

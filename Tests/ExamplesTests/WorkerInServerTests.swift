@@ -17,7 +17,7 @@ struct WorkerInServerTests {
         return (response.status.code, String(buffer: body).trimmingCharacters(in: .newlines))
     }
 
-    @Test("One process serves HTTP and works; SIGTERM lets what runs end, and the process ends with 0")
+    @Test("One process serves HTTP and runs operations, and SIGTERM lets running ones end before it exits with 0")
     func wholeLife() async throws {
         let (namespace, redis) = (uniqueNamespace("inside"), TestServer.shared.url(as: .worker))
         let program = try Program(
@@ -38,7 +38,8 @@ struct WorkerInServerTests {
         let second = try await ask(address, "/greetings/Bob", post: true)
         let sluice = try await SluiceClient.connect(to: redis, namespace: namespace, timeout: patience)
         let handle = sluice.handle(try #require(OperationID(second.body)), of: Greeting.self)
-        // Its body has begun: what is only claimed would go back. A busy machine may see its end first.
+        // The body has begun, because an operation that is only claimed would be given back. On a busy machine, the end
+        // may come first.
         #expect(
             try await comesTrue {
                 if try await handle.progress() != nil { return true }

@@ -2,7 +2,8 @@ import BuiltinOperations
 import Foundation
 import Operations
 
-// A worker's executable in small: it can be a guard, and it can run `exec` with the given arguments until it is killed.
+// A small version of a worker's executable: it can be a guard, and it can run `exec` with the given arguments until it
+// is killed.
 ExecGuard.runIfAsked()
 
 struct Link: OperationLink {

@@ -12,7 +12,7 @@ struct KeysTests {
     }
 
     @Test(
-        "What is no key is refused with its line, and never shown",
+        "An invalid key is refused with its line, and is never shown",
         arguments: [
             "sign a", "sing a KEY", "sign a KEY more", "sign a! KEY", "sign a c2hvcnQ=", "encrypt a LONG",
             "sign a KEY!",
@@ -30,14 +30,14 @@ struct KeysTests {
         for part in [key, long, hex, "c2hvcnQ="] { #expect(error?.message.contains(part) == false) }
     }
 
-    @Test("No key at all, and a second one of an id, are refused")
+    @Test("An empty file and a second key with one id are refused")
     func others() {
         #expect(error("# nothing\n\n")?.code == .empty)
         #expect(error("sign a \(secret(1))\nsign a \(secret(2))")?.code == .duplicate)
         #expect(error("sign a \(secret(1))\nencrypt a \(secret(2))") == nil)
     }
 
-    @Test("Printed in any way they show their ids only")
+    @Test("Printed keys show only their ids")
     func printed() throws {
         let keys = try OperationKeys(parsing: "sign a \(secret(1)) # mine\nencrypt b \(secret(2))")
         var dumped = ""
@@ -63,7 +63,7 @@ struct KeysTests {
         #expect(error?.code == .exposed && error?.message.contains(String(mode, radix: 8)) == true)
     }
 
-    @Test("A file that is not there, a folder and bytes that are no text are refused")
+    @Test("A missing file, a folder and bytes that are no text are refused")
     func unreadable() throws {
         let folder = try TemporaryDirectory()
         let path = folder.path("keys")
@@ -87,7 +87,7 @@ struct KeysTests {
         #expect(both?.code == .ambiguous)
     }
 
-    @Test("New files hold keys that differ")
+    @Test("New files contain different keys")
     func newFiles() throws {
         let texts = (0..<20).map { _ in OperationKeys.newFile(id: "a", encrypts: true) }
         let keys = texts.flatMap { $0.split(whereSeparator: \.isNewline).map { $0.split(separator: " ")[2] } }

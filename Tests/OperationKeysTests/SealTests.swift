@@ -5,7 +5,7 @@ import Testing
 
 @testable import OperationKeys
 
-/// Keys of 32 bytes from a number on.
+/// Returns a key of 32 bytes, in base64, that counts up from a number.
 func secret(_ first: UInt8, count: Int = 32) -> String {
     Data((0..<count).map { first &+ UInt8($0) }).base64EncodedString()
 }
@@ -33,7 +33,7 @@ struct SealTests {
     }
 
     @Test(
-        "What is sealed opens to the same operation, byte for byte",
+        "A sealed operation opens unchanged",
         arguments: [["sign a"], ["encrypt a"], ["sign a", "encrypt b"]]
     )
     func roundTrip(roles: [String]) throws {
@@ -47,7 +47,7 @@ struct SealTests {
     }
 
     @Test(
-        "A sealed schedule opens for its id, queue and namespace only, and with none of its bytes changed",
+        "A sealed schedule opens only for its id, queue and namespace, and with all bytes unchanged",
         arguments: [["sign a"], ["sign a", "encrypt b"]]
     )
     func schedule(roles: [String]) throws {
@@ -62,7 +62,7 @@ struct SealTests {
         #expect(throws: SealFailure.self) { try seal.openSchedule(sealed, id: "nightly", queue: "post") }
         #expect(throws: SealFailure.self) { try other.openSchedule(sealed, id: "nightly", queue: "mail") }
         #expect(throws: SealFailure.self) { try seal.openSchedule(definition, id: "nightly", queue: "mail") }
-        // Neither is an operation's signature a schedule's, nor the other way round.
+        // A signature of an operation is invalid for a schedule, and vice versa.
         #expect(failure(seal, sealed) != nil)
         if roles.count == 1 {
             let operation = try seal.seal(definition, id: id, queue: "mail")
@@ -75,7 +75,7 @@ struct SealTests {
         }
     }
 
-    @Test("A signed operation of which any byte is changed, left out or added is not opened")
+    @Test("A signed operation with a changed, missing or added byte is refused")
     func changedBytes() throws {
         let seal = try seal("sign a \(secret(1))", "encrypt b \(secret(2))")
         let sealed = try seal.seal(envelope.encoded(), id: id, queue: "mail")
@@ -94,10 +94,10 @@ struct SealTests {
         }
     }
 
-    @Test("Bits of a signature's last character that say nothing may not be others either")
+    @Test("The unused bits of a signature's last character must not change")
     func spareBits() throws {
         let seal = try seal("sign a \(secret(1))")
-        // Every ending that a signature may have: the character before the "=" has four of its six bits.
+        // The tests cover every possible ending: the character before the "=" uses four of its six bits.
         for _ in 0..<64 {
             let id = OperationID()
             let sealed = try seal.seal(envelope.encoded(), id: id, queue: "mail")
@@ -111,7 +111,7 @@ struct SealTests {
         }
     }
 
-    @Test("It belongs to its id, queue and namespace")
+    @Test("A seal is valid only for its id, queue and namespace")
     func place() throws {
         for keys in ["sign a \(secret(1))", "encrypt a \(secret(1))"] {
             let sealed = try seal(keys).seal(envelope.encoded(), id: id, queue: "mail")
@@ -123,7 +123,7 @@ struct SealTests {
         }
     }
 
-    @Test("Encrypted arguments belong to their name and cannot be changed, even where nothing is signed")
+    @Test("Encrypted arguments are bound to their name and cannot be changed, even without a signature")
     func encryptedOnly() throws {
         let seal = try seal("encrypt a \(secret(1))")
         let text = String(decoding: try seal.seal(envelope.encoded(), id: id, queue: "mail"), as: UTF8.self)
@@ -133,13 +133,13 @@ struct SealTests {
             var changed = arguments
             let end = changed.index(after: position)
             changed.replaceSubrange(position..<end, with: changed[position] == "A" ? "B" : "A")
-            // The last characters of base 64 hold bits that say nothing.
+            // The last characters of base64 have unused bits.
             if Data(base64Encoded: changed) == Data(base64Encoded: arguments) { continue }
             #expect(failure(seal, Array(text.replacing(arguments, with: changed).utf8)) == .undecryptable)
         }
     }
 
-    @Test("Where keys sign, unsigned, foreign and wrongly signed operations have each their own error")
+    @Test("With a signing key, unsigned, foreign and wrongly signed operations have separate errors")
     func refused() throws {
         let mine = try seal("sign a \(secret(1))")
         let plain = envelope.encoded()
@@ -155,7 +155,7 @@ struct SealTests {
         #expect(failure(other, both) == .undecryptable)
     }
 
-    @Test("A signature inside of the arguments is none")
+    @Test("A signature within the arguments does not count")
     func signatureInside() throws {
         let mine = try seal("sign a \(secret(1))")
         let signed = String(decoding: try mine.seal(envelope.encoded(), id: id, queue: "mail"), as: UTF8.self)
@@ -186,7 +186,7 @@ struct SealTests {
         #expect(try OperationEnvelope(after).encryptionKey == "b")
     }
 
-    @Test("The form is the one of docs/wire-format.md: made with Python's hmac and cryptography")
+    @Test("The form is that of docs/wire-format.md, made with Python's hmac and cryptography")
     func form() throws {
         let envelope = #"{"name":"mail","args":{"n":1}}"#
         let signed = try seal("sign k \(secret(0))").seal(Array(envelope.utf8), id: id, queue: "mail")
@@ -198,7 +198,7 @@ struct SealTests {
         #expect(opened.arguments == Array(#"{"n":1}"#.utf8))
     }
 
-    @Test("What becomes too large by it is refused before it is sent")
+    @Test("An operation that a seal makes too large is refused before it is sent")
     func tooLarge() throws {
         let large = OperationEnvelope(name: "mail", arguments: Array(repeating: UInt8(ascii: "1"), count: 900_000))
         try large.validate()
@@ -207,7 +207,7 @@ struct SealTests {
         }
     }
 
-    @Test("Without keys, what is encrypted is not taken for arguments, and signatures are not looked at")
+    @Test("Without keys, encrypted arguments are not read as arguments, and signatures are ignored")
     func withoutKeys() throws {
         let encrypted = try seal("encrypt a \(secret(1))").seal(envelope.encoded(), id: id, queue: "mail")
         #expect(throws: SealFailure.self) { try OperationEnvelope(encrypted, id: id, queue: "mail", seal: nil) }

@@ -18,7 +18,7 @@ struct AgeingTests {
         broker = RedisBroker(TestServer.shared.endpoint, configuration: configuration, logger: Logger(label: "test"))
     }
 
-    @Test("Of 1,000 veryLow ones under a steady stream of veryHigh ones the first starts after two minutes, not before")
+    @Test("Under a steady stream of veryHigh operations, the first of 1,000 veryLow ones starts after two minutes")
     func bound() async throws {
         defer { broker.close() }
         try setClock(second: 0)
@@ -33,7 +33,7 @@ struct AgeingTests {
         _ = try await broker.enqueue(operations(500, .veryLow), queue: Self.queue)
         _ = try await broker.enqueue(operations(500, .veryLow), queue: Self.queue)
         var second = 0
-        // More than is worked off: there is always a younger veryHigh one.
+        // More operations arrive than workers run, so a younger veryHigh one always exists.
         while try await turn(second: second) == 0 {
             second += 1
             try #require(second <= 130)
@@ -41,8 +41,8 @@ struct AgeingTests {
         #expect((120...121).contains(second))
     }
 
-    /// One second: new urgent ones, and ten slots that take and end something.
-    /// - Returns: how many veryLow ones started.
+    /// Simulates one second: enqueues urgent operations, claims with ten slots and completes them.
+    /// - Returns: the number of veryLow operations that started.
     private func turn(second: Int) async throws -> Int {
         try setClock(second: second)
         _ = try await broker.enqueue(operations(11, .veryHigh), queue: Self.queue)

@@ -7,13 +7,13 @@ import TestSupport
 
 @testable import RedisBroker
 
-/// A Redis broker in a namespace of its own, whose scripts read the time from a key that the test writes.
+/// A Redis broker in a separate namespace, whose scripts read the time from a key that the test writes.
 struct ClockedBroker {
     let redis: RedisBroker
-    /// A connection for what no broker does.
+    /// A connection for commands that no broker sends.
     let direct: RedisLink
     let prefix: String
-    /// The keys that have the time, one of each queue.
+    /// The keys that hold the time, one for each queue.
     private let clockKeys: [String]
     let clock = ManualClock()
 

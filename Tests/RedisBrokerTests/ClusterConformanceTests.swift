@@ -2,14 +2,15 @@ import BrokerModel
 import TestSupport
 import Testing
 
-/// The same rules on three cluster nodes: a script that touched a key of another slot would be refused there. The namespace's registry
-/// and its queue are on nodes of their own, as chance has it.
+/// Checks the rules on three cluster nodes, which refuse scripts that touch a key of another slot.
+///
+/// The registry of the namespace and its queue may be on different nodes.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ClusterConformanceTests {
     private static let cluster = Task { try TestCluster.start() }
 
     @Test(
-        "On a cluster, the Redis broker keeps the rule",
+        "The Redis broker keeps the rule on a cluster",
         .enabled(if: LongTests.areOn, "the rules are those of one server; a cluster refuses keys of other slots"),
         arguments: BrokerConformance.all
     )

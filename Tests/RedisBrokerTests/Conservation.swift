@@ -1,25 +1,26 @@
 import Operations
 import BrokerModel
 
-/// Every operation is in exactly one place, and that place is what its record says.
+/// Checks that every operation is in exactly one place, and that its record names this place.
 struct Conservation {
     typealias Place = QueueLayout.Place
     private var places: [OperationID: [Place]] = [:]
     private let isComplete: Bool
 
-    /// - Parameter isComplete: false if only the newest ended ones are in the layout.
+    /// - Parameter isComplete: false if the layout contains only the newest ended operations.
     init(_ layout: QueueLayout, isComplete: Bool) {
         self.isComplete = isComplete
         places.reserveCapacity(layout.places.count)
         for (id, place) in layout.places { places[id, default: []].append(place) }
     }
 
-    /// - Returns: the first operation that is in no place, in two, or in another than its record says.
+    /// - Returns: the first operation that is in no place, in two places, or in another place than its record states.
     func violation(in operations: [OperationID: OperationDetail?]) -> String? {
         for (id, detail) in operations {
             let expected = detail.map { Self.expected($0) }
             var real = places[id] ?? []
-            // References left behind in a lane or a batch are no places; nor is an older batch's set for what was retried out of it.
+            // Stale references in a lane or a batch are no places. The set of an older batch is no place of an
+            // operation that was retried out of it.
             real.removeAll { Self.canBeLeftBehind($0) && $0 != expected }
             if real.count > 1, real.allSatisfy(Self.isBatch) { real = [real[0]] }
             if real.isEmpty, Self.isInBatchReady(detail), places[id]?.contains(.batchSet(.ready)) == true { continue }
@@ -32,12 +33,13 @@ struct Conservation {
         return twice()
     }
 
-    /// Ready, in a cancelled queue: it may have been unhandled.
+    /// Whether an operation is ready in a cancelled queue. Such an operation may have been unhandled.
     private static func isInBatchReady(_ detail: OperationDetail?) -> Bool {
         detail.map { $0.state == .cancelled && $0.record.state == .ready } ?? false
     }
 
-    /// Ready beyond its deadline: it may be unhandled, or wait for its limit key.
+    /// Whether an operation is ready beyond its deadline. Such an operation may be unhandled, or wait for its limit
+    /// key.
     private static func isOverdueReady(_ detail: OperationDetail?) -> Bool {
         detail.map { $0.state == .expired && $0.record.state == .ready } ?? false
     }
@@ -58,7 +60,7 @@ struct Conservation {
         let (state, header) = (detail.record.state, detail.record.header)
         let isInBatch = detail.state == .cancelled && state != .cancelled
         switch state {
-        // Of a cancelled queue, it is not known whether it was unhandled.
+        // In a cancelled queue, the record does not show whether the operation was unhandled.
         case .ready where detail.isUnhandled || detail.waitsForKey: return .set(.ready)
         case .ready:
             return isInBatch
@@ -70,7 +72,7 @@ struct Conservation {
         }
     }
 
-    /// Nothing may be held twice, nor untracked lie in two places.
+    /// Returns an operation that is held twice, or an untracked one that is in two places.
     private func twice() -> String? {
         for (id, list) in places where list.count > 1 {
             let counted = list.filter { place in

@@ -6,8 +6,9 @@ import RedisClient
 import TestSupport
 import Testing
 
-/// What an operation costs Redis, in numbers that neither another machine nor a busy one changes: a change that makes each
-/// operation dearer is seen where it is made. The margin is a tenth.
+/// Measures the cost of an operation for Redis, in numbers that do not depend on the machine or its load.
+///
+/// A change that makes each operation more expensive fails these tests. The margin is a tenth.
 @Suite(.timeLimit(.minutes(60)))
 struct CostTests {
     private static let count = 20_000
@@ -18,9 +19,10 @@ struct CostTests {
     ).encoded()
 
     @Test(
-        "Commands and bytes of an operation stay what they were",
+        "The commands and bytes of an operation do not grow",
         arguments: [
-            // Commands of enqueue and of claim + completion, those inside scripts too; bytes over the envelope.
+            // Commands of enqueue and of claim and completion, including those inside scripts, and bytes beyond the
+            // envelope.
             (tracked: false, enqueue: 0.031, drain: 0.085, bytes: 92.0), (true, 0.053, 2.5, 342),
         ]
     )
@@ -29,7 +31,7 @@ struct CostTests {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let broker = RedisBroker(server.endpoint, logger: logger)
         defer { broker.close() }
-        // Whatever a connection greets with, and what its first calls load, is no operation's.
+        // The greeting of a connection and the loading of scripts do not count.
         try await broker.connect()
         let operations = (0..<Self.count).map { _ in NewOperation(tracked: tracked, envelope: Self.envelope) }
         _ = try await broker.enqueueAll([NewOperation(tracked: tracked, envelope: Self.envelope)], queue: Self.queue) {
@@ -49,7 +51,7 @@ struct CostTests {
         expect(used - Double(Self.envelope.count), atMost: bytes, "bytes of a pending one over its envelope")
     }
 
-    @Test("A cancel of what has no record looks at what runs a part at a time")
+    @Test("A cancel of an operation without a record searches the running ones in parts")
     func cancelHeld() async throws {
         let server = try TestServer.start()
         let broker = RedisBroker(server.endpoint, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -70,7 +72,7 @@ struct CostTests {
         #expect(outcomes == [.unknown(intentStored: false)])
         let info = try server.ask(RedisCommand("INFO", "commandstats"))[0].string ?? ""
         let calls = try #require(info.firstMatch(of: /cmdstat_evalsha:calls=(\d+)/)).1
-        // The cancel itself, then about 500 a call.
+        // One call is the cancel itself. Each of the others searches about 500 operations.
         #expect(try (5...6).contains(#require(Int(calls))))
     }
 
@@ -78,7 +80,7 @@ struct CostTests {
         #expect(value > 0 && value <= limit, "\(what): \(value), at most \(limit)")
     }
 
-    /// As a worker does it under load: each completion brings the next claim.
+    /// Drains as a worker under load does: each completion also claims.
     private func drainAll(_ broker: RedisBroker, count: Int) async throws {
         let worker = WorkerID()
         _ = try broker.beat(

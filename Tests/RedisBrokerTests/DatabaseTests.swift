@@ -6,11 +6,11 @@ import Testing
 
 @testable import RedisBroker
 
-/// Redis has one set of channels for all its databases.
+/// All databases of a Redis server share one set of channels.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct DatabaseTests {
     @Test(
-        "In another database than the first, the Redis broker keeps the rule",
+        "The Redis broker keeps the rule in another database than the first",
         .enabled(if: LongTests.areOn, "rules are those of the first database; channels have a test of their own"),
         arguments: BrokerConformance.all
     )
@@ -20,7 +20,7 @@ struct DatabaseTests {
         try await check.run(on: BrokerBench(broker.redis) { try await broker.advance(by: $0) })
     }
 
-    @Test("What one database publishes, cancels and events, is not heard in another one under the same names")
+    @Test("Messages of one database do not reach another database with equal names")
     func apart() async throws {
         let namespace = uniqueNamespace("databases")
         let one = try await ClockedBroker(queue: "shared", namespace: namespace, endpoint: Self.endpoint(0))
@@ -31,7 +31,7 @@ struct DatabaseTests {
         var events = one.redis.events(queues: ["shared"]).makeAsyncIterator()
         #expect(await messages.next() == .resubscribed)
 
-        // The same worker, fence and id, so that nothing but the database tells the two apart.
+        // Worker, fence and id are equal, so that the two differ only in the database.
         let operation = NewOperation(envelope: OperationEnvelope(name: "n").encoded())
         let request = CancelRequest(reason: "not here", by: "tester")
         let far = try await Self.claim(operation, worker, other.redis)
@@ -41,7 +41,7 @@ struct DatabaseTests {
         #expect(far.fence == near.fence)
         _ = try await one.redis.cancel([operation.id], request: request, queue: "shared")
 
-        // Of two messages on one connection the earlier comes first.
+        // Messages on one connection keep their order.
         let message = try #require(await messages.next { $0 != .resubscribed })
         #expect(message == .cancel(queue: "shared", fence: near.fence))
         #expect(try await events.next().map { $0.from } == 1, "the first event of this database")
@@ -49,7 +49,7 @@ struct DatabaseTests {
         #expect(requested.throughFence == 0)
     }
 
-    @Test("A message that says that an operation has ended ends no wait: Redis is asked")
+    @Test("A message that an operation has ended does not end a wait until Redis confirms it")
     func forgedEnd() async throws {
         let broker = try await ClockedBroker(queue: "shared")
         defer { broker.close() }

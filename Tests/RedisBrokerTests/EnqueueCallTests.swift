@@ -6,7 +6,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-/// The enqueue script as any program may call it, by `docs/wire-format.md`.
+/// The enqueue script as any program may call it, according to `docs/wire-format.md`.
 @Suite(.timeLimit(.minutes(60)))
 struct EnqueueCallTests {
     private static let id = "01JD8ZK4Q7M2N3P5R6S7T8V9WX"
@@ -14,7 +14,7 @@ struct EnqueueCallTests {
     private static let body = id + #"{"name":"n"}"#
 
     @Test(
-        "What is malformed is refused as a whole, with what and where, and leaves nothing behind",
+        "A malformed call is refused as a whole with the reason and the place, and leaves nothing behind",
         arguments: [
             (["p", "1", "2", front, "1", body], "the floor not above the call"),
             (["p", "9007199254741008", "9007199254741008", front, "1", body], "at most 15 digits"),
@@ -46,7 +46,7 @@ struct EnqueueCallTests {
         }
     }
 
-    @Test("Groups keep their order, and of one id in several groups the first counts")
+    @Test("Groups keep their order, and the first of several operations with one id counts")
     func groups() async throws {
         try await withQueue { prefix, enqueue, link in
             func body(_ number: Int) -> String { String(Self.id.dropLast()) + "\(number){\"name\":\"n\"}" }
@@ -62,13 +62,13 @@ struct EnqueueCallTests {
             #expect(elements.map { $0.dropFirst(63).prefix(1) } == ["1", "2", "3", "4", "5"])
             #expect(elements.map { $0.dropFirst(27).prefix(11).drop { $0 == "0" } } == ["1", "2", "3", "6", "7"])
             #expect(elements.map { $0.count > 64 } == [true, true, false, true, false])
-            // Of seven numbers of the sequence, two belong to ids that were there.
+            // Two of the seven sequence numbers belong to ids that existed already.
             #expect(try await link.send(RedisCommand("HGET", "\(prefix)meta", "sequence")).string == "7")
             #expect(try await link.send(RedisCommand("HGET", "\(prefix)totals", "notEnqueued")).string == "2")
         }
     }
 
-    @Test("A repeat is answered as before, an old packet is refused, and what was acknowledged is forgotten")
+    @Test("A repeat gets the first answer, an old packet is refused, and acknowledged answers are deleted")
     func repeats() async throws {
         try await withQueue { prefix, enqueue, link in
             func call(_ number: Int, floor: Int) throws -> RedisValue {
@@ -80,13 +80,14 @@ struct EnqueueCallTests {
                 #expect(try call(number, floor: max(1, number - 2)).string == "1")
             }
             #expect(try await link.send(RedisCommand("LLEN", "\(prefix)lane:2")).int == 100)
-            // Sixteen answers, those of the three unanswered calls, and its floor and expiry; no call was its own floor.
+            // The hash has sixteen answers, those of the three unanswered calls, the floor and the expiry. No call was
+            // its own floor.
             #expect(try await link.send(RedisCommand("HLEN", "\(prefix)calls:p")).expectInt() <= 16 + 3 + 2)
             let old = try call(7, floor: 7)
             #expect(old.error?.message.contains("has received the answer") == true)
             let left = try await link.send(RedisCommand("PTTL", "\(prefix)calls:p")).expectInt()
             #expect(Int64(left) + (ContinuousClock.now - start).wholeMilliseconds > 600_000)
-            // Its expiry is put off when less than ten minutes are left, and not before.
+            // The expiry is extended only if less than ten minutes are left.
             let time = try await link.send(RedisCommand("TIME")).expectArray()
             let now = try #require(time.first?.string.flatMap(Int.init)) * 1000
             try await link.send(RedisCommand("HSET", "\(prefix)calls:p", "until", now + 599_000))
@@ -96,7 +97,7 @@ struct EnqueueCallTests {
             try await link.send(RedisCommand("PEXPIRE", "\(prefix)calls:p", 605_000))
             #expect(try call(102, floor: 102).string == "1")
             #expect(try await link.send(RedisCommand("PTTL", "\(prefix)calls:p")).expectInt() <= 605_000)
-            // A floor that jumps far is followed in steps, so that no call deletes without bound.
+            // A floor that jumps far advances in steps, so that no call deletes without bound.
             #expect(try call(5000, floor: 5000).string == "1")
             #expect(try call(5000, floor: 5000).string == "1")
             #expect(try await link.send(RedisCommand("HGET", "\(prefix)calls:p", "floor")).string == "602")
@@ -104,7 +105,7 @@ struct EnqueueCallTests {
         }
     }
 
-    @Test("Of a producer that sends one call after the other only the last answer is kept, and a repeat gets it")
+    @Test("For a producer with one call at a time, only the last answer is stored, and a repeat gets it")
     func repeatsInTurn() async throws {
         try await withQueue { prefix, enqueue, link in
             func call(_ number: Int, floor: Int? = nil, _ front: String = Self.front) throws -> RedisValue {
@@ -123,14 +124,14 @@ struct EnqueueCallTests {
                 for _ in 1...2 { #expect(try call(number, tracked).string == answer) }
             }
             #expect(try await waiting() == 41)
-            // Its floor, too, is followed in steps.
+            // The floor of one call at a time also advances in steps.
             #expect(try call(5000, tracked).string == "0")
             #expect(try call(5000, tracked).string == "0")
             #expect(try await link.send(RedisCommand("HGET", "\(prefix)calls:p", "floor")).string == "542")
         }
     }
 
-    @Test("An answer is found wherever it was put, whatever the repeat says of other calls")
+    @Test("A repeat finds the stored answer, independent of the floor that it names")
     func repeatsOutOfTurn() async throws {
         try await withQueue { prefix, enqueue, link in
             func call(_ number: Int, floor: Int? = nil) throws -> RedisValue {
@@ -143,7 +144,7 @@ struct EnqueueCallTests {
             #expect(try call(43).string == "1")
             #expect(try call(43, floor: 42).string == "1")
             #expect(try await waiting() == 3)
-            // Nor is one left behind that nobody can ask for any more.
+            // Answers that no repeat can ask for are deleted.
             for number in 45...64 {
                 let answer = try call(number)
                 #expect(answer.string == "1")
@@ -153,7 +154,7 @@ struct EnqueueCallTests {
     }
 
     @Test(
-        "What is malformed is refused also of a producer whose calls are known",
+        "A malformed call is also refused if the producer's calls are known",
         arguments: [
             (["p", "2", "2", front, "1", id + "ABC"], #"argument 6 begins with ""#),
             (["p", "2", "2", front, "1", "8" + body.dropFirst()], #"argument 6 begins with ""#),

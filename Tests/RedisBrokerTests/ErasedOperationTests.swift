@@ -6,13 +6,14 @@ import Testing
 @testable import RedisBroker
 @testable import BrokerModel
 
-/// What is kept of an operation is looked for by rules (`erase.lua`): no key that a script wrote may be overlooked.
+/// The script `erase.lua` derives the keys of an operation by rules. The tests check that it finds every key that a
+/// script wrote.
 @Suite("An operation that is removed", .timeLimit(.minutes(60)))
 struct ErasedOperationTests {
     enum Trace: String, CaseIterable {
         case record, result, error, retried, lost, log, progress, checkpoint, effect, cancel, waiter
 
-        /// The key that holds it, before the id.
+        /// The prefix of the key that holds the trace.
         var kind: String {
             switch self {
             case .record: ""
@@ -34,9 +35,9 @@ struct ErasedOperationTests {
         #expect(try keys(of: id, broker) == [])
     }
 
-    /// More than the keys of one DEL: a claim that finds expired ones may remove more than a thousand at once. Those of the first DEL
-    /// have an error, the last one has nothing but its record.
-    @Test("goes with a thousand others")
+    /// The operations have more keys than one DEL takes, because a claim may remove more than a thousand expired ones.
+    /// Operations of the first DEL have an error, and the last one has only its record.
+    @Test("is removed completely with a thousand others")
     func many() async throws {
         let broker = try await ClockedBroker(queue: "bench")
         defer { broker.close() }
@@ -51,8 +52,8 @@ struct ErasedOperationTests {
         for id in [ids[0], ids[999], ids[1000]] { #expect(try keys(of: id, broker) == []) }
     }
 
-    /// Two ends remove four old operations in one go, of which one has an error and one a log.
-    @Test("by its age leaves no key behind, whatever the others have that go with it")
+    /// Two ends remove four old operations together. One of them has an error and one a log.
+    @Test("by its age leaves no key behind, independent of the traces of others")
     func trimmed() async throws {
         let broker = try await ClockedBroker(queue: "bench")
         defer { broker.close() }
@@ -113,7 +114,7 @@ struct ErasedOperationTests {
         }
     }
 
-    /// Every worker that gets it is lost, until it is dead.
+    /// Loses every worker that claims the operation, until the operation is dead.
     private func lose(_ bench: BrokerBench) async throws {
         let sweeper = try bench.worker()
         for _ in 1..<Defaults.maxDeliveries {
@@ -126,7 +127,7 @@ struct ErasedOperationTests {
     }
 
     private func keys(of id: OperationID, _ broker: ClockedBroker) throws -> [String] {
-        // Of a namespace of its own, on a server for tests: KEYS may look at everything.
+        // KEYS may read the whole server, because the namespace is separate and the server is for tests.
         let pattern = broker.prefix.replacing("{", with: "\\{") + "*\(id)*"
         let reply = try TestServer.shared.ask(RedisCommand("KEYS", pattern))[0]
         return (reply.array ?? []).compactMap(\.string).sorted()

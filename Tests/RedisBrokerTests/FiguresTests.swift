@@ -6,7 +6,7 @@ import Testing
 
 @testable import RedisBroker
 
-/// Figures over time in Redis: what the conformance suite cannot see.
+/// Tests statistics in Redis that the conformance suite cannot see.
 @Suite(.timeLimit(.minutes(60)))
 struct FiguresTests {
     private static let queue = "figures"
@@ -22,7 +22,7 @@ struct FiguresTests {
         )
     }
 
-    @Test("A heartbeat whose answer is lost has stored its figures; sent again, they count once")
+    @Test("A heartbeat whose answer is lost has stored its statistics, and a repeat does not count them again")
     func lostAnswer() async throws {
         let proxy = try await FaultProxy.start(to: TestServer.shared.endpoint)
         defer { proxy.stop() }
@@ -42,13 +42,13 @@ struct FiguresTests {
         #expect(try await broker.redis.figures(query, queue: Self.queue).sum.finished == 3)
     }
 
-    @Test("take_figures.lua says what Defaults.swift says")
+    @Test("take_figures.lua has the constants of Defaults.swift")
     func limits() throws {
         let source = ScriptAssembler(testClock: false).source(of: .beat)
         #expect(source.contains("FIGURE_NAMES = \(Defaults.figureNames)\n"))
     }
 
-    /// Figures that take as much room as figures can: each number above 65,535.
+    /// Statistics of the largest size: each number is above 65,535.
     private var large: Figures {
         var figures = Figures()
         (figures.started, figures.finished, figures.failed) = (1 << 40, 1 << 40, 1 << 40)
@@ -59,12 +59,12 @@ struct FiguresTests {
         return figures
     }
 
-    @Test("With all names, times and the largest numbers, a queue's figures take at most 8 MiB, and each key expires")
+    @Test("The statistics of a queue with all names and the largest numbers take at most 8 MiB, and each key expires")
     func size() async throws {
         let broker = try await ClockedBroker(queue: Self.queue)
         defer { broker.close() }
         let worker = WorkerID()
-        // Long, and more than are kept. Half of them at a time.
+        // The names are long, and more than Redis stores. Each heartbeat sends half of them.
         let names = (0..<Defaults.figureNames + 20).map { "\($0)" + String(repeating: "x", count: 125 - "\($0)".count) }
         var number: Int64 = 0
         func send(_ names: ArraySlice<String>) throws {
@@ -72,7 +72,7 @@ struct FiguresTests {
             let entries = names.map { FiguresDelta.Entry(name: $0, figures: large) }
             _ = try broker.redis.beat(beat(worker, FiguresDelta(number: number, entries: entries)), queue: Self.queue)
         }
-        // 29 days, then two days by the hour, and in the end by the minute.
+        // First 29 days, then two days by the hour, and finally by the minute.
         for _ in 0..<28 {
             for part in [names[..<50], names[50...]] { try send(part) }
             try await broker.advance(by: .seconds(86_400))
@@ -95,7 +95,7 @@ struct FiguresTests {
             let usage = try await broker.direct.send(RedisCommand("MEMORY", "USAGE", key, "SAMPLES", "0"))
             let length = try await broker.direct.send(RedisCommand("HLEN", key))
             let left = try await broker.direct.send(RedisCommand("TTL", key)).int ?? -1
-            // Of hours, those of the 29 days before have not expired: the clock of the scripts is the test's.
+            // Hours of the 29 days before have not expired, because the scripts use the test's clock.
             let kept = isKept(key, at: broker.clock.now)
             if kept { (bytes, rows) = (bytes + (usage.int ?? 0), rows + (length.int ?? 0)) }
             #expect(left > 0 && left <= 31 * 86_400, "\(key)")
@@ -107,7 +107,7 @@ struct FiguresTests {
         #expect(minutes.rows.count == 1439)
     }
 
-    /// Whether a key would not have expired.
+    /// Returns whether a key would not have expired yet.
     private func isKept(_ key: String, at now: Int64) -> Bool {
         let parts = key.split(separator: ":").suffix(2)
         guard let number = parts.last.flatMap({ Int64($0) }) else { return false }

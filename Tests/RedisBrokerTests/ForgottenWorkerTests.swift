@@ -7,10 +7,10 @@ import Testing
 @testable import RedisBroker
 @testable import BrokerModel
 
-/// What is known of a worker is kept for an hour after its last beat or its sweep. What comes later must not be believed.
-@Suite("A worker of whom nothing is known any more", .timeLimit(.minutes(60)))
+/// Redis forgets a worker an hour after its last heartbeat or its sweep, and must refuse its later calls.
+@Suite("A forgotten worker", .timeLimit(.minutes(60)))
 struct ForgottenWorkerTests {
-    @Test("gets no confirmation for its untracked operation when another worker has it")
+    @Test("gets no confirmation for its untracked operation if another worker has claimed it")
     func late() async throws {
         let broker = try await ClockedBroker(queue: "bench")
         defer { broker.close() }

@@ -5,10 +5,10 @@ import BrokerModel
 import TestSupport
 import Testing
 
-/// Redis at `maxmemory` with `noeviction`: no more work comes in, but all that is there can be worked off.
+/// Redis at `maxmemory` with `noeviction` refuses new work, but all existing operations can run and end.
 @Suite(.timeLimit(.minutes(60)))
 struct FullRedisTests {
-    @Test("At maxmemory enqueue is refused with a code of its own, and the backlog drains")
+    @Test("At maxmemory, an enqueue is refused with a separate code, and the backlog drains")
     func backlogDrains() async throws {
         try await withFullRedis { full in
             await #expect { try await full.enqueue(1) } throws: { ($0 as? OperationsError)?.code == .full }
@@ -27,7 +27,7 @@ struct FullRedisTests {
         }
     }
 
-    @Test("At maxmemory operations fail, go back, are cancelled, swept and reported on")
+    @Test("At maxmemory, operations fail, are given back, cancelled, swept and reported on")
     func otherEnds() async throws {
         try await withFullRedis { full in
             let claimed = try await full.claim(8)
@@ -65,7 +65,7 @@ struct FullRedisTests {
         }
     }
 
-    @Test("At maxmemory an idle worker is handed the only operation that waits", arguments: [true, false])
+    @Test("At maxmemory, an idle worker receives the only waiting operation", arguments: [true, false])
     func onlyOne(tracked: Bool) async throws {
         try await withFullRedis { full in
             try full.limit("0")
@@ -80,11 +80,11 @@ struct FullRedisTests {
         }
     }
 
-    @Test("At maxmemory what a lost worker held is recovered")
+    @Test("At maxmemory, the operations of a lost worker are recovered")
     func recovery() async throws {
         try await withFullRedis { full in
             #expect(try await full.claim(5).count == 5)
-            // The clock of the test is a key that it writes.
+            // Redis must accept a write here, because the clock of the test is a key.
             try full.limit("0")
             for _ in 1...17 {
                 try await full.clocked.advance(by: .seconds(1))
@@ -96,7 +96,7 @@ struct FullRedisTests {
     }
 }
 
-/// A broker on a server that has just become full, with 10 tracked and 10 untracked operations waiting.
+/// A broker on a server that has just become full, with 10 tracked and 10 untracked waiting operations.
 private struct FullRedis {
     let server: TestServer
     let clocked: ClockedBroker

@@ -17,7 +17,7 @@ struct GroupCommitTests {
         let server = try TestServer.start()
         let broker = RedisBroker(server.endpoint, logger: silent)
         defer { broker.close() }
-        // Every third is there already.
+        // Every third operation exists already.
         let operations = (0..<64).map { _ in (0..<30).map { _ in NewOperation(envelope: Self.envelope) } }
         let known = operations.flatMap { $0.enumerated().filter { $0.offset % 3 == 0 }.map(\.element) }
         _ = try await broker.enqueueAll(known, queue: "group") { _ in }
@@ -40,13 +40,13 @@ struct GroupCommitTests {
         #expect(try await broker.snapshot(queue: "group", executingRows: 0).counts[.ready] == 64 * 30)
     }
 
-    @Test("that Redis refuses are told to their task alone")
+    @Test("that Redis refuses fail only for their own task")
     func refused() async throws {
         try await withProxy { _, broker in
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 0..<60 {
                     group.addTask {
-                        // No script takes an envelope that continues the id.
+                        // No script accepts an envelope that continues the id.
                         let envelope = number % 20 == 7 ? Array("ABC".utf8) : Self.envelope
                         let pair = [NewOperation(envelope: Self.envelope), NewOperation(envelope: envelope)]
                         do {
@@ -82,7 +82,7 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("of which one is cancelled before it is sent: that one ends at once, the others go on")
+    @Test("continue if one of them is cancelled before it is sent")
     func cancelled() async throws {
         let groups = GroupCommit(patience: .seconds(5))
         let sent = Mutex<[OperationID]>([])
@@ -94,7 +94,7 @@ struct GroupCommitTests {
         }
         let operations = (0..<12).map { _ in NewOperation(envelope: Self.envelope) }
         var callers: [Task<[EnqueueOutcome], any Error>] = []
-        // Eight calls are under way as long as none was answered; four wait.
+        // Without answers, at most eight calls are in flight, so that four wait.
         for operation in operations {
             callers.append(Task { try await groups.enqueue([operation], queue: "group", call: call) })
             if callers.count <= 8 {
@@ -112,7 +112,7 @@ struct GroupCommitTests {
         #expect(sent.withLock { Set($0) } == Set(operations.map(\.id)).subtracting([operations[9].id]))
     }
 
-    @Test("for a server that is away fail together, as each of them alone would")
+    @Test("fail together if the server is away, as each one would alone")
     func away() async throws {
         let groups = GroupCommit(patience: .zero)
         let calls = Atomic<Int>(0)
@@ -136,7 +136,7 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("without a waiting task are not repeated for ever")
+    @Test("are not repeated forever after their tasks stop waiting")
     func givenUp() async throws {
         try await withProxy { proxy, broker in
             proxy.set(.loseReplies(count: .max, marker: #""group""#))
@@ -150,7 +150,7 @@ struct GroupCommitTests {
                 await #expect {
                     _ = try await caller.value
                 } throws: {
-                    // Those that still waited were not sent.
+                    // Operations that still waited were not sent.
                     ($0 as? OperationsError)?.code == .outcomeUnknown || $0 is CancellationError
                 }
             }

@@ -4,7 +4,7 @@ import RedisBroker
 import TestSupport
 import Testing
 
-/// What is read for people, where there is more of it than an answer may have (64 MiB).
+/// Reads details that exceed the largest answer (64 MiB).
 @Suite("Answers about large operations", .timeLimit(.minutes(60)))
 struct LargeAnswersTests {
     private static let queue = "large"
@@ -14,7 +14,7 @@ struct LargeAnswersTests {
         arguments: Array(#""\#(String(repeating: "x", count: 900 << 10))""#.utf8)
     ).encoded()
 
-    @Test("come a few at a time, and all of them", arguments: [true, false])
+    @Test("arrive completely, a few at a time", arguments: [true, false])
     func all(tracked: Bool) async throws {
         let server = try TestServer.start()
         defer { server.stop() }
@@ -33,7 +33,7 @@ struct LargeAnswersTests {
         #expect(Set(try await pages(.cancelled, broker)) == Set(ids))
     }
 
-    @Test("also about those that run")
+    @Test("also cover running operations")
     func executing() async throws {
         let server = try TestServer.start()
         defer { server.stop() }
@@ -49,7 +49,7 @@ struct LargeAnswersTests {
         #expect(try await pages(.executing, broker) == operations.map(\.id))
     }
 
-    /// The ids of all pages, of which each has some.
+    /// Returns the ids of all pages, each of which has some.
     private func pages(_ state: OperationState, _ broker: RedisBroker) async throws -> [OperationID] {
         var ids: [OperationID] = []
         var cursor: String?

@@ -14,7 +14,7 @@ struct LimitTests {
         Beat(worker: worker, epoch: 0, leaseMilliseconds: 15_000, intervalMilliseconds: 5000, info: [])
     }
 
-    @Test("A count of what runs that is too high blocks a queue for an interval at most")
+    @Test("A count of running operations that is too high blocks a queue for at most one interval")
     func recount() async throws {
         let clocked = try await ClockedBroker(queue: Self.queue)
         defer { clocked.close() }
@@ -29,7 +29,7 @@ struct LimitTests {
         #expect(try await redis.claim(request, queue: Self.queue).status == .limited)
         #expect(try redis.beat(beat(worker), queue: Self.queue).room == Room(left: 2, ahead: 1))
         #expect(try await redis.claim(request, queue: Self.queue).operations.count == 1)
-        // Once in an interval.
+        // Each interval corrects the count once.
         try await clocked.direct.send(RedisCommand("HSET", totals, "executing", 9)).expectSuccess()
         #expect(try redis.beat(beat(worker), queue: Self.queue).room?.left == 0)
         try await clocked.advance(by: .milliseconds(5000))
@@ -37,7 +37,7 @@ struct LimitTests {
         #expect(reply.room?.left == 1 && reply.startable)
     }
 
-    @Test("With 1,000 keys that have limits, another key is refused, and a key with limits is changed or removed")
+    @Test("With 1,000 limited keys, another key is refused, but the limits of a known key can be changed or removed")
     func keyCount() async throws {
         let clocked = try await ClockedBroker(queue: Self.queue)
         defer { clocked.close() }

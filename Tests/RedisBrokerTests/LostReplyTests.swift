@@ -3,10 +3,10 @@ import BrokerModel
 import TestSupport
 import Testing
 
-/// Replies that a network swallows after the script has run.
+/// Replies that are lost in the network after the script has run.
 @Suite(.timeLimit(.minutes(60)))
 struct LostReplyTests {
-    @Test("An enqueue whose answer is lost, three times over, happens once, also for untracked operations")
+    @Test("An enqueue whose answer is lost three times happens once, also for untracked operations")
     func enqueue() async throws {
         try await withProxy { proxy, broker in
             proxy.set(.loseReplies(count: 3, marker: "lost-enqueue"))
@@ -22,7 +22,7 @@ struct LostReplyTests {
         }
     }
 
-    @Test("Of many enqueue calls under way at once, any whose answer is lost is repeated and happens once")
+    @Test("Each of many enqueue calls in flight whose answer is lost is repeated and happens once")
     func enqueueAll() async throws {
         try await withProxy { proxy, broker in
             proxy.set(.loseReplies(count: 5, marker: "lost-bulk"))
@@ -39,12 +39,12 @@ struct LostReplyTests {
         }
     }
 
-    @Test("A bulk enqueue that is refused on the way says so, and what went before it is in")
+    @Test("A bulk enqueue that is refused midway reports it, and the operations before stay enqueued")
     func refused() async throws {
         try await withProxy { _, broker in
             let envelope = Array(#"{"name":"n"}"#.utf8)
             var operations = (0..<4 * Defaults.batch).map { _ in NewOperation(tracked: false, envelope: envelope) }
-            // No script takes an envelope that continues the id.
+            // No script accepts an envelope that continues the id.
             operations[2 * Defaults.batch].envelope = Array("ABC".utf8)
             var enqueued = 0
             await #expect(throws: OperationsError.self) {
@@ -53,13 +53,13 @@ struct LostReplyTests {
             #expect(enqueued == 2 * Defaults.batch)
             let snapshot = try await broker.redis.snapshot(queue: "lost", executingRows: 0)
             #expect(snapshot.counts[.ready] == 3 * Defaults.batch)
-            // The numbers of all four calls are free again: the next one is answered anew.
+            // The numbers of all four calls are free again, so the next call is a new one.
             let one = [NewOperation(envelope: Array(#"{"name":"n"}"#.utf8))]
             #expect(try await broker.redis.enqueue(one, queue: "lost") == [.created])
         }
     }
 
-    @Test("What only reads is asked again when its connection ends before the answer, once")
+    @Test("A read is repeated once if its connection ends before the answer")
     func reading() async throws {
         try await withProxy { proxy, broker in
             let operation = NewOperation(envelope: Array(#"{"name":"lost-reading"}"#.utf8))
@@ -76,13 +76,13 @@ struct LostReplyTests {
         }
     }
 
-    @Test("A claim whose answer is lost says so; reconciling finds what it handed out, and nothing is handed out twice")
+    @Test("A claim whose answer is lost reports it, and a reconcile finds its operations without claiming them twice")
     func claim() async throws {
         try await withProxy { proxy, broker in
             let worker = WorkerID()
             let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 15_000, intervalMilliseconds: 5000, info: [])
             _ = try broker.redis.beat(beat, queue: "lost")
-            // The first call may have to load its script, and then it is that reply which gets lost.
+            // The first call may have to load its script, and then that reply would be the lost one.
             _ = try await broker.redis.claim(ClaimRequest(worker: worker, epoch: 0, capacity: 4), queue: "lost")
             let operations = (0..<6).map { NewOperation(tracked: $0 % 2 == 0, envelope: Array(#"{"name":"n"}"#.utf8)) }
             _ = try await broker.redis.enqueue(operations, queue: "lost")

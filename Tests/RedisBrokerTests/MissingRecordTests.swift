@@ -6,7 +6,7 @@ import Testing
 @testable import RedisBroker
 @testable import BrokerModel
 
-/// A record may be gone because Redis has evicted it, or because a hand has deleted it.
+/// A record may be missing because Redis evicted it, or because an operator deleted it.
 @Suite("An operation whose record is gone", .timeLimit(.minutes(60)))
 struct MissingRecordTests {
     private let queue = "bench"
@@ -36,12 +36,12 @@ struct MissingRecordTests {
         try await broker.auditQueue(queue, fixing: []).findings
     }
 
-    @Test("holds up no other one of its limit key, in a lane or not", arguments: [1, 2], [false, true])
+    @Test("does not block others of its limit key, inside or outside of a lane", arguments: [1, 2], [false, true])
     func limitKey(place: Int, withExtras: Bool) async throws {
         try await on { broker, bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(3, key: "a")
-            // The first stands in a lane; once it has started, the second does.
+            // The first operation is in a lane. After it has started, the second one is.
             if place == 2 { _ = try await bench.complete(bench.claimOne(worker), worker) }
             try lose(ids[1], of: broker, withExtras: withExtras)
             if place == 1 { _ = try await bench.complete(bench.claimOne(worker), worker) }
@@ -54,7 +54,7 @@ struct MissingRecordTests {
         }
     }
 
-    @Test("does not keep a more urgent one of its key out of its lane")
+    @Test("does not keep a more urgent operation of its limit key out of the lane")
     func urgent() async throws {
         try await on { broker, bench in
             let worker = try bench.worker()
@@ -66,7 +66,7 @@ struct MissingRecordTests {
         }
     }
 
-    @Test("is superseded by nothing: an enqueue that replaces it goes through", arguments: [true, false])
+    @Test("does not block an enqueue that replaces it", arguments: [true, false])
     func superseded(isHolder: Bool) async throws {
         try await on { broker, bench in
             let worker = try bench.worker()
@@ -79,7 +79,7 @@ struct MissingRecordTests {
         }
     }
 
-    @Test("is taken out of the places of its limit key by a fix, and the next one goes on")
+    @Test("is removed from the places of its limit key by a fix, and the next one continues")
     func fixedLimitKey() async throws {
         try await on { broker, bench in
             let worker = try bench.worker()
@@ -90,7 +90,7 @@ struct MissingRecordTests {
         }
     }
 
-    @Test("waits for no unique key: the next one has it")
+    @Test("does not wait for its unique key, and the next one gets the key")
     func behind() async throws {
         try await on { broker, bench in
             let worker = try bench.worker()
@@ -104,7 +104,7 @@ struct MissingRecordTests {
         }
     }
 
-    @Test("has no unique key: those that wait have it before one that comes, and after a fix")
+    @Test("has no unique key, and waiting operations get the key before new ones, or after a fix")
     func holder() async throws {
         for isFixed in [false, true] {
             try await on { broker, bench in
@@ -122,7 +122,7 @@ struct MissingRecordTests {
         }
     }
 
-    @Test("counts as removed for what needs it, by a fix")
+    @Test("counts as removed for its dependents after a fix")
     func needed() async throws {
         try await on { broker, bench in
             let worker = try bench.worker()
@@ -138,7 +138,7 @@ struct MissingRecordTests {
             #expect(try await bench.claim(worker, 9).operations.map(\.id) == [waiting[1].id])
         }
     }
-    @Test("leaves the running ones of its limit key by a fix, and the next one starts")
+    @Test("is removed from the running ones of its limit key by a fix, and the next one starts")
     func fixedRunning() async throws {
         try await on { broker, bench in
             let worker = try bench.worker()
@@ -167,7 +167,7 @@ struct MissingRecordTests {
 }
 
 extension ClockedBroker {
-    /// Deletes a key of the queue, as a hand would.
+    /// Deletes a key of the queue, as an operator might.
     fileprivate func delete(_ name: String) throws {
         try TestServer.shared.ask(RedisCommand("DEL", prefix + name))[0].expectSuccess()
     }

@@ -23,7 +23,7 @@ struct ProtocolTests {
 
     private static func request() -> ClaimRequest { ClaimRequest(worker: WorkerID(), epoch: 1, capacity: 1) }
 
-    @Test("Programs that come to an empty namespace at the same time agree on the number")
+    @Test("Programs that use an empty namespace at the same time agree on the number")
     func together() async throws {
         let namespace = uniqueNamespace("protocol")
         let brokers = (0..<4).map { _ in Self.broker(namespace) }
@@ -39,7 +39,7 @@ struct ProtocolTests {
         #expect(stored.string == "\(NamespaceProtocol.number)")
     }
 
-    @Test("What has not looked at the namespace before is refused before it writes, claims or reads there")
+    @Test("A client that has not checked the namespace is refused before it writes, claims or reads")
     func refusal() async throws {
         let namespace = uniqueNamespace("protocol")
         let direct = Self.broker(namespace)
@@ -65,20 +65,20 @@ struct ProtocolTests {
         #expect(try await direct.link.send(RedisCommand("EXISTS", key)).int == 0)
     }
 
-    /// The heartbeat blocks its thread.
+    /// Sends a heartbeat on another thread, because the call blocks its thread.
     private static func beat(_ broker: RedisBroker) async throws {
         let beat = Beat(worker: WorkerID(), epoch: 1, leaseMilliseconds: 15_000, intervalMilliseconds: 5000, info: [])
         try await Task.detached { _ = try broker.beat(beat, queue: queue) }.value
     }
 
-    @Test("Once the number is known, no call asks for it again")
+    @Test("Once the number is known, no call reads it again")
     func cost() async throws {
         let server = try TestServer.start()
         defer { server.stop() }
         let broker = Self.broker(uniqueNamespace("protocol"), server)
         defer { broker.close() }
         _ = try await broker.enqueue([Self.operation], queue: Self.queue)
-        // The scripts are loaded.
+        // The call only loads the scripts.
         _ = try await broker.claim(Self.request(), queue: Self.queue)
         let commands = try await Self.commands(of: broker) {
             for _ in 0..<10 { _ = try await broker.enqueue([Self.operation], queue: Self.queue) }
@@ -88,7 +88,7 @@ struct ProtocolTests {
         #expect(commands == ["evalsha": 11, "smembers": 1])
     }
 
-    /// The commands that a connection sends, without those inside scripts.
+    /// Returns the commands that a connection sends, without those inside scripts.
     private static func commands(of broker: RedisBroker, _ body: () async throws -> Void) async throws -> [String: Int]
     {
         func counts() async throws -> [String: Int] {

@@ -1,7 +1,7 @@
 import Operations
 import BrokerModel
 
-/// One step of a random run: a call that both brokers get.
+/// One step of a random run: a call for both brokers.
 enum RandomStep {
     case advance(Duration)
     case enqueue([NewOperation])
@@ -22,7 +22,7 @@ enum RandomStep {
     case cancel([OperationID], CancelRequest)
     case cancelQueue(CancelRequest)
     case retry([OperationID])
-    /// As they are read before the step.
+    /// Edits operations, which are read before the step.
     case edit([OperationID], OperationPriority?, delayMilliseconds: Int64?, isNew: Bool)
     case purge
     case setStanding(NewStandingCancel)
@@ -32,16 +32,16 @@ enum RandomStep {
     case remove([OperationID])
     case pause(Int64?)
     case limit(QueueLimit)
-    /// nil = it is removed.
+    /// Sets a schedule; nil = removes it.
     case schedule(String, ScheduleChange.Kind?, due: Int64?)
     case fireSchedules(next: Int64?)
     case steer(WorkerOrder, WorkerID)
     case resume
     case remote(RemoteStep)
-    /// Redis has lost its scripts, as after a restart.
+    /// Redis loses its scripts, as after a restart.
     case forgetScripts
 
-    /// Does it.
+    /// Performs the step.
     func outcome(on broker: some Broker, queue: String) async throws -> StepOutcome {
         switch self {
         case .advance, .forgetScripts: return .none
@@ -168,7 +168,8 @@ enum RandomStep {
         return .none
     }
 
-    /// Whether it is a message that can come late or twice. What takes from the wake-up token waits until there is something to take.
+    /// Whether the step is a message that can arrive late or twice. A step that takes the wake-up token is none,
+    /// because it waits for the token.
     var isMessage: Bool {
         switch self {
         case .advance, .forgetScripts, .takeToken, .readFigures: false
@@ -176,8 +177,9 @@ enum RandomStep {
         }
     }
 
-    /// As it is sent again when its reply was lost; nil = another call would not be the same one. (Enqueue calls that are the same have the
-    /// same number: `LostReplyTests`.)
+    /// The step as it is sent again after its reply was lost; nil = a repeat would be another call.
+    ///
+    /// A repeated enqueue call has the number of the first one: `LostReplyTests` covers this.
     var repeated: RandomStep? {
         switch self {
         case .complete(let completions, _, let worker, _):
@@ -188,7 +190,7 @@ enum RandomStep {
     }
 }
 
-/// What came of a step.
+/// The outcome of a step.
 enum StepOutcome: Equatable {
     case none
     case enqueued([EnqueueOutcome])
@@ -215,6 +217,6 @@ enum StepOutcome: Equatable {
     case changedNeeds(NeedsOutcome)
     case relayed(Relay?, more: Bool?)
     case asked(RemoteQuestions)
-    /// What the change has answered, and what it has left.
+    /// The answer to the change, and the standing cancels after it.
     case standing([Int64], StandingCancels)
 }

@@ -1,12 +1,12 @@
 import BrokerModel
 import Operations
 
-// What goes between the queue and another one, and what changes of dependencies.
+// Messages between the queue and another one, and changes of dependencies.
 extension RandomSteps {
     static let otherQueue = "other"
     static let otherIDs = (1...5).map { OperationID(key: "other \($0)") }
 
-    /// Seldom with a high sequence, so that those that come are now newer and now older than what was heard.
+    /// Rarely draws a high sequence, so that a state may be newer or older than the known one.
     mutating func said(of id: OperationID, canBeUnknown: Bool) -> RemoteState {
         let status: RemoteState.Status =
             switch number(1...12) {
@@ -23,7 +23,7 @@ extension RandomSteps {
         return RemoteState(id, status, sequence: sequence, result: result)
     }
 
-    /// Of a group, a member or a callback.
+    /// Draws the links of a group, a member or a callback.
     mutating func groupLinks() -> OperationLinks {
         let some = (0..<number(1...2)).map { _ in group() }
         switch number(1...10) {
@@ -42,7 +42,7 @@ extension RandomSteps {
         }
     }
 
-    /// Of a run: what starts with its completion.
+    /// Draws operations that start with the completion of a run.
     mutating func children(_ hold: Hold) -> RandomStep {
         let run = RunClaim(worker: hold.worker, fence: hold.fence, id: hold.header.id)
         let group = NewOperation(id: newID(), envelope: envelope(), links: OperationLinks(run: run))
@@ -58,7 +58,7 @@ extension RandomSteps {
         chance(0.9) ? groups.randomElement(using: &chance) ?? newID() : ids(1...1)[0]
     }
 
-    /// Its members may be of another queue, and not there yet.
+    /// Draws a change of a group. Members may be in another queue, and may not exist yet.
     private mutating func groupChange() -> NeedsChange {
         let group = group()
         guard chance(0.6) else { return NeedsChange(group, part: chance(0.8) ? .last : .part) }
@@ -98,7 +98,7 @@ extension RandomSteps {
     }
 }
 
-/// What goes between the queue and another one.
+/// A message between the queue and another one.
 enum RemoteStep {
     case change(NeedsChange)
     case link([OperationID], from: String)

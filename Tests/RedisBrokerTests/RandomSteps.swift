@@ -1,29 +1,29 @@
 import Operations
 import BrokerModel
 
-/// Draws steps that make sense: mostly calls of correct workers, mixed with repeats and with writes under fences that are gone. Some
-/// come late, so that later ones overtake them, and some twice.
+/// Draws steps that make sense: mostly calls of correct workers, mixed with repeats and with writes under old fences.
 ///
-/// Any step of a worker may be its last for long, so each is a crash between two calls.
+/// Some steps arrive late, so that later ones overtake them, and some arrive twice. Any step of a worker may be its
+/// last for a long time, so each step is also a crash between two calls.
 struct RandomSteps {
     var chance: SeededGenerator
     let workers: [WorkerID]
     private var epochs: [WorkerID: Int] = [:]
-    /// The number of the last figures of each worker.
+    /// The number of the last statistics of each worker.
     private var counted: [WorkerID: Int64] = [:]
-    /// Tracked ids that were used, the newest last; kept few, so that steps meet.
+    /// Tracked ids that were used, newest last. The list stays short, so that steps meet.
     private(set) var tracked: [OperationID] = []
     private var untracked: [OperationID] = []
-    /// Hand-outs of the past, the newest last.
+    /// Earlier claims, newest last.
     private var past: [Hold] = []
     private var made: UInt64 = 0
-    /// Groups that were made, the newest last; also ids that are none.
+    /// Groups that were opened, newest last, and some ids that are no groups.
     var groups: [OperationID] = []
-    /// On their way.
+    /// Messages on their way.
     private var late: [RandomStep] = []
 
     private static let idsKept = 24
-    /// Few, because all of them are looked at after every step, and because few meet more often.
+    /// The limit is small, because every step compares all of them, and because few operations meet more often.
     private static let mostLoad = 24
 
     struct Hold {
@@ -38,17 +38,17 @@ struct RandomSteps {
     }
 
     /// - Parameters:
-    ///   - held: what runs now.
-    ///   - load: how many things lie in the queue; above `mostLoad` nothing is added.
-    ///   - hasToken: the wake-up token can be taken.
-    /// - Returns: the step, and whether its answer is heard: that of a late one goes to a connection that is gone.
+    ///   - held: the running operations.
+    ///   - load: the number of entries in the queue. Above `mostLoad`, nothing is added.
+    ///   - hasToken: whether the wake-up token can be taken.
+    /// - Returns: the step, and whether its answer is heard. The answer to a late step goes to a closed connection.
     mutating func next(held: [Hold], load: Int, hasToken: Bool) -> (step: RandomStep, isHeard: Bool) {
         remember(held)
         if !late.isEmpty, chance(0.2) { return (late.remove(at: number(0...late.count - 1)), false) }
         let step = fresh(held: held, load: load, hasToken: hasToken)
         guard step.isMessage, late.count < 8, chance(0.06) else { return (step, true) }
         late.append(step)
-        // It is on its way; meanwhile something else happens, or it is sent again and overtakes itself.
+        // While the message is on its way, another step happens, or the message is sent again and overtakes itself.
         let again = chance(0.5) ? step.repeated : nil
         return (again ?? fresh(held: held, load: load, hasToken: hasToken), true)
     }
@@ -144,7 +144,7 @@ struct RandomSteps {
 // MARK: - Producers
 
 extension RandomSteps {
-    /// More than hear of an end at once.
+    /// Draws more dependents than one end resolves at once.
     private mutating func dependents() -> RandomStep {
         let dependency = Dependency(tracked.last ?? newID(), onFailure: chance(0.5) ? .run : .cancel)
         let operations = (0..<number(51...60)).map { _ in
@@ -193,7 +193,7 @@ extension RandomSteps {
         return links
     }
 
-    /// Also of one id that is unknown, now and then.
+    /// Draws dependencies, rarely with an unknown id.
     mutating func dependencies() -> [Dependency] {
         var ids = self.ids(1...3)
         if chance(0.05) { ids.append(newID()) }
@@ -210,7 +210,7 @@ extension RandomSteps {
 
     private static let keys = ["acme", "bolt", "c.o-d_e"]
 
-    /// Now and then so large that an answer cannot hold many.
+    /// Draws an envelope, rarely one so large that an answer cannot hold many.
     mutating func envelope() -> [UInt8] {
         let padding = chance(0.004) ? String(repeating: "x", count: 140_000) : ""
         return Array(#"{"name":"step","args":{"n":\#(made),"padding":"\#(padding)"}}"#.utf8)
@@ -239,7 +239,7 @@ extension RandomSteps {
         return .beat(beat)
     }
 
-    /// New ones, or those that were sent before. Now and then so many names that the rest is counted together.
+    /// Draws new statistics, or repeats the last ones. Rarely draws so many names that the rest is counted together.
     private mutating func figures(of worker: WorkerID) -> FiguresDelta {
         if chance(0.8) { counted[worker, default: 0] += 1 }
         let names = chance(0.05) ? (0..<number(50...75)).map { "name-\($0 + number(0...99))" } : Self.names
@@ -292,7 +292,8 @@ extension RandomSteps {
                 result: hold.header.tracked && hold.fence % 2 == 0 ? Array("\(hold.fence)".utf8) : []
             )
         }
-        // A correct worker that was never swept holds what it completes for the first time; only repeats may meet their own past.
+        // A correct worker that was never swept holds every operation that it completes for the first time. Only
+        // repeats may refer to the past.
         let isRepeat = isPast || chance(0.1)
         let request = chance(0.5) && !isRepeat ? claimRequest(by: worker) : nil
         return .complete(completions, isRepeat: isRepeat, worker, thenClaim: request)
@@ -351,7 +352,7 @@ extension RandomSteps {
         }
     }
 
-    /// Names that workers do not know, or come to know.
+    /// Names that workers do not handle at first, or learn to handle.
     private static let names = ["one", "two", "three"]
 
     private mutating func effect(_ held: [Hold]) -> RandomStep {
@@ -393,7 +394,7 @@ extension RandomSteps {
         return .reconcile(known: Array(Set(known)).sorted(), worker, epoch: epochs[worker] ?? 0)
     }
 
-    /// Holds of one worker, at most four: mostly what it has, sometimes what it had.
+    /// Draws up to four holds of one worker: mostly present ones, sometimes past ones.
     private mutating func some(of held: [Hold]) -> (holds: [Hold], worker: WorkerID, isPast: Bool) {
         let isPast = chance(0.15)
         let worker = (held.randomElement(using: &chance)?.worker).flatMap { chance(0.9) ? $0 : nil } ?? worker()

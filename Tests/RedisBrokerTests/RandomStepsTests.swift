@@ -4,10 +4,10 @@ import Testing
 
 @testable import RedisBroker
 
-/// The scripts and their model get the same random calls, and must agree on every answer and on everything that they store.
+/// Scripts and model get the same random calls, and must agree on every answer and on everything that they store.
 ///
-/// Seeds are fixed, so each run of the tests takes the same steps. `SLUICE_STEPS` chooses how many, divided among several runs with a
-/// seed each, from `SLUICE_SEED` on.
+/// Seeds are fixed, so each run of the tests takes the same steps. `SLUICE_STEPS` sets the number of steps, which
+/// several runs share. `SLUICE_SEED` sets the first seed.
 @Suite(.timeLimit(.minutes(60)))
 struct RandomStepsTests {
     private static let stepsOfRun = 1000
@@ -45,10 +45,11 @@ struct RandomStepsTests {
 
 #if DEBUG
     extension RandomStepsTests {
-        /// Many short runs, because most broken rules show after a few steps or need another beginning; then long ones for what is rare.
+        /// Many short runs, because most broken rules show after a few steps or need another beginning. Then a few long
+        /// runs for rare cases.
         private static let runs: [(seeds: ClosedRange<UInt64>, steps: Int)] = [(1...30, 500), (1...5, 10_000)]
 
-        // All of them take minutes. In the short run one shows that broken rules are noticed at all.
+        // All mutants take minutes. The short run has one mutant, to show that broken rules are noticed.
         @Test(
             "Scripts that break one rule are noticed",
             arguments: LongTests.areOn ? ScriptMutant.ofScripts : [.noPlaces]

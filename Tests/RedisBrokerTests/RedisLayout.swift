@@ -5,7 +5,7 @@ import RedisClient
 
 @testable import RedisBroker
 
-/// Reads everything that lies in a queue in Redis, in the words of `QueueLayout`, with one pipeline.
+/// Reads all entries of a queue in Redis as a `QueueLayout`, with one pipeline.
 struct RedisLayout {
     private let redis: RedisBroker
     private let queue: String
@@ -13,7 +13,7 @@ struct RedisLayout {
     private let link: RedisLink
     private static let script = RedisScript(name: "layout", source: source)
 
-    /// What one look at Redis brought, undecoded: most steps change little, and what has not changed need not be read again.
+    /// The undecoded replies of one read. Most steps change little, and unchanged replies need not be decoded again.
     struct Look: Sendable {
         var text: RedisValue
         var snapshot: RedisValue
@@ -33,7 +33,7 @@ struct RedisLayout {
 
     func close() { link.close() }
 
-    /// - Parameter endedRows: so many of each state's ended operations, the newest.
+    /// - Parameter endedRows: the most ended operations of each state to read, newest first.
     func look(at ids: [OperationID], endedRows: Int) async throws -> Look {
         var layout = RedisArguments(keys: [redis.keys.meta(queue)])
         layout.append(String(min(endedRows, 1_000_000)))

@@ -15,10 +15,10 @@ struct ScriptLibraryTests {
         String(decoding: ScriptIncludes.file(name, testClock: false), as: UTF8.self)
     }
 
-    /// With the names of constants.
+    /// Returns the script with the names of its constants.
     private static func assembled(_ name: ScriptName) -> String { ScriptAssembler(testClock: false).source(of: name) }
 
-    @Test("Values stand where their constants are named, but not in texts and comments, nor where a local has the name")
+    @Test("Constants are replaced by their values, except in texts, comments and where a local has the name")
     func constants() {
         let source = ScriptConstants.inline(
             """
@@ -42,7 +42,7 @@ struct ScriptLibraryTests {
         )
     }
 
-    @Test("limits.lua says what Defaults.swift says")
+    @Test("limits.lua has the constants of Defaults.swift")
     func limits() throws {
         let claim = Self.include("limits")
         func value(_ name: String) -> Int64? {
@@ -67,7 +67,7 @@ struct ScriptLibraryTests {
         }
     }
 
-    @Test("losses.lua says what Defaults.swift and the model say")
+    @Test("losses.lua has the constants of Defaults.swift and the model")
     func losses() throws {
         let lost = Self.include("losses")
         #expect(lost.contains("LOST_KEPT = \(Defaults.lostWorkersKept)\n"))
@@ -76,14 +76,14 @@ struct ScriptLibraryTests {
         #expect(lost.contains("LOST_INFO_BYTES = \(QueueModel.lostInfoBytes)\n"))
     }
 
-    @Test("remember.lua says what Defaults.swift says")
+    @Test("remember.lua has the constants of Defaults.swift")
     func effects() throws {
         let remember = Self.assembled(.remember)
         #expect(remember.contains("ONCE_LABELS = \(Defaults.onceLabels)\n"))
         #expect(remember.contains("ONCE_BYTES = \(Defaults.onceBytes)\n"))
     }
 
-    @Test("The scripts of dependencies say what the model and its callers say")
+    @Test("The scripts of dependencies have the constants of the model and its callers")
     func dependencies() throws {
         let complete = Self.assembled(.complete)
         #expect(complete.contains("RESOLVED_AT_ONCE = \(QueueModel.resolvedAtOnce)\n"))
@@ -102,7 +102,7 @@ struct ScriptLibraryTests {
     }
 
     #if DEBUG
-        @Test("what the negative controls of scripts/faults replace is still there", arguments: ScriptMutant.allCases)
+        @Test("every negative control of scripts/faults still finds its text", arguments: ScriptMutant.allCases)
         func mutants(_ mutant: ScriptMutant) {
             #expect(mutant.applies(to: ScriptName.allCases.map(Self.assembled)))
         }
@@ -126,7 +126,7 @@ struct ScriptLibraryTests {
         }
     }
 
-    @Test("docs/scripts.md is what `sluice redis script` prints")
+    @Test("docs/scripts.md equals the output of `sluice redis script`")
     func table() throws {
         let page = URL(filePath: #filePath).appending(path: "../../../docs/scripts.md").standardized
         let written = try String(contentsOf: page, encoding: .utf8)
@@ -157,9 +157,9 @@ struct ScriptLibraryTests {
     }
 }
 
-@Suite("What a script does not use", .timeLimit(.minutes(60)))
+@Suite("An unused part of a script", .timeLimit(.minutes(60)))
 struct ScriptPrunerTests {
-    @Test("is left out with its comment, and what only it used; all else stays as it is")
+    @Test("is left out with its comment and its own helpers, and everything else stays")
     func prunes() {
         let source = """
             -- What it is.

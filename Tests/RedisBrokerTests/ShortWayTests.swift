@@ -6,25 +6,25 @@ import Testing
 
 @testable import RedisBroker
 
-/// `enqueue_single.lua` and `claim_single.lua` against the rest of their scripts.
+/// Compares `enqueue_single.lua` and `claim_single.lua` with the rest of their scripts.
 @Suite("The fast path of the commonest calls", .timeLimit(.minutes(60)))
 struct ShortWayTests {
-    @Test("answers, stores and announces what the long way does", arguments: [1, 2, 3] as [UInt64])
+    @Test("answers, stores and announces what the full path does", arguments: [1, 2, 3] as [UInt64])
     func sameAsTheLongWay(seed: UInt64) async throws {
         var run = try await PairedRun(seed: seed)
         defer { run.close() }
         for _ in 1...150 { try await run.round() }
         let (enqueues, claims) = try await run.shortWaysTaken()
-        // Not by all, or nothing would have been said of those that must not take it.
+        // Some calls must take the full path, or the test would not cover the conditions of the fast path.
         #expect(enqueues > 60 && enqueues < run.enqueues, "\(enqueues) of \(run.enqueues)")
         #expect(claims > 20 && claims < run.claims, "\(claims) of \(run.claims)")
     }
 }
 
-/// The same steps by two brokers, of which one always goes the long way.
+/// Two brokers run equal steps, but one of them always takes the full path.
 private struct PairedRun {
     private static let queue = "ways"
-    /// Of its own: KEYS goes through everything that a server has.
+    /// A separate server, because KEYS reads everything that a server has.
     private let server: TestServer
     private let worker = WorkerID("worker")
     private let short: ClockedBroker
@@ -32,7 +32,7 @@ private struct PairedRun {
     private var chance: SeededGenerator
     private var made: UInt64 = 0
     private var known: [OperationID] = []
-    /// Before it was enqueued.
+    /// An operation that was cancelled before it was enqueued.
     private var cancelled: OperationID?
     private var held: [ClaimedOperation] = []
     private(set) var enqueues = 0
@@ -53,7 +53,7 @@ private struct PairedRun {
 
     // MARK: Scripts
 
-    /// What would be published is kept, to be compared.
+    /// Stores messages instead of publishing them, so that they can be compared.
     @Sendable private static func keepingMessages(_ source: String) -> String {
         source.replacing("call('PUBLISH', CHANNELS .. 'events', ", with: "call('RPUSH', PREFIX .. 'published', ")
     }
@@ -70,7 +70,7 @@ private struct PairedRun {
             .replacing("if ARGV[5] == '1' and ", with: "if false and ")
     }
 
-    /// - Throws: if the broker that goes the long way has gone a short one.
+    /// - Throws: if the broker of the full path took a fast path.
     func shortWaysTaken() async throws -> (enqueues: Int, claims: Int) {
         func number(_ key: String, _ broker: ClockedBroker) async throws -> Int {
             Int(try await broker.direct.send(RedisCommand("GET", broker.prefix + key)).string ?? "") ?? 0
@@ -82,7 +82,7 @@ private struct PairedRun {
 
     // MARK: Steps
 
-    /// A few operations come, an idle worker claims and completes what it is given; sometimes something else is in their way.
+    /// Runs one round: operations arrive, and an idle worker claims and completes them, sometimes with a disturbance.
     mutating func round() async throws {
         if chance(0.3) { try await advance(by: Int.random(in: 1...(chance(0.1) ? 700_000 : 10_000), using: &chance)) }
         if chance(0.9) { try await step(beat()) }
@@ -96,23 +96,23 @@ private struct PairedRun {
         for _ in 0..<(chance(0.8) ? 1 : 2) { try await claim(onlyIfIdle: true) }
         if isPaused { try await step(.resume) }
         try await complete()
-        // Now and then the queue is left as empty as it gets.
+        // Sometimes the queue is left completely empty.
         if chance(0.6) { try await drain() }
     }
 
-    /// What may be there before.
+    /// Prepares a state that may exist before the round.
     private mutating func prepare() async throws {
         switch Int.random(in: 1...4, using: &chance) {
-        // As if somebody had taken the token and not come to claim.
+        // As if a worker had taken the token and not claimed.
         case 1: try await delete("wake")
-        // As after a day.
+        // As if a day had passed.
         case 2: try await delete("intents")
         case 3 where cancelled == nil:
             let id = newID()
             cancelled = id
             try await step(.cancel([id], CancelRequest(reason: "", by: "test", storesIntent: true)))
         default:
-            // The watch for something that is not to come any more.
+            // A timer for an operation that never comes due.
             try await drain()
             let delayed = NewOperation(id: newID(), delayMilliseconds: 60_000, envelope: Self.envelope(5))
             try await enqueue([delayed])
@@ -121,12 +121,12 @@ private struct PairedRun {
         }
     }
 
-    /// What may happen before the claim.
+    /// Makes a disturbance before the claim.
     private mutating func disturb() async throws {
         if chance(0.5), let id = known.suffix(2).randomElement(using: &chance) {
             try await step(.cancel([id], CancelRequest(reason: "", by: "test")))
         } else {
-            // Longer than some of them may wait; mostly within the lease.
+            // Some operations expire within this time, which is mostly shorter than the lease.
             try await advance(by: Int.random(in: 1100...5100, using: &chance))
         }
     }
@@ -212,7 +212,7 @@ private struct PairedRun {
         return outcome
     }
 
-    // MARK: What is stored
+    // MARK: Stored keys
 
     private func stored(in broker: ClockedBroker) async throws -> String {
         let producer = broker.redis.ledger.producer
@@ -220,8 +220,10 @@ private struct PairedRun {
         return text.replacing(producer, with: "PRODUCER")
     }
 
-    /// All keys of the queue with what they hold, in an order of their own. Not the clock and the counts of this test, not the ids of
-    /// the stream, which are made of Redis' own time, and not the blank behind what a worker holds.
+    /// Returns all keys of the queue with their values, in a fixed order.
+    ///
+    /// The clock and the counts of this test are left out, and so are the ids of the stream, which contain Redis' own
+    /// time. Trailing blanks of a worker's entries are removed.
     private static let dump = """
         local prefix, lines = string.sub(KEYS[1], 1, -5), {}
         local function pairs_of(values)

@@ -6,10 +6,10 @@ import TestSupport
 
 @testable import RedisBroker
 
-/// The in-memory broker and the Redis broker side by side.
+/// Runs the in-memory broker and the Redis broker side by side.
 struct TwinRun {
     private let queue = "steps"
-    /// Of its own: a step that flushes scripts would have all other tests load theirs again.
+    /// A separate server, because a step that flushes scripts would make all other tests reload theirs.
     private let server: TestServer
     private let model: InMemoryBroker
     private let clocked: ClockedBroker
@@ -18,11 +18,11 @@ struct TwinRun {
     private var recent: [(number: Int, time: Int64, step: RandomStep, outcome: StepOutcome)] = []
     private var layout = QueueLayout()
     private var snapshot = QueueSnapshot(queue: "steps", time: 0)
-    /// What Redis said last time, and what that means: the same answer means the same.
+    /// The last replies of Redis and their decoded values. Equal replies are not decoded again.
     private var look: RedisLayout.Look?
     private var details: [OperationID: OperationDetail?] = [:]
 
-    /// - Parameter scriptEdit: breaks a rule in the scripts.
+    /// - Parameter scriptEdit: an edit that breaks a rule in the scripts.
     init(seed: UInt64, scriptEdit: (@Sendable (String) -> String)? = nil) async throws {
         server = try TestServer.start()
         clocked = try await ClockedBroker(queue: queue, endpoint: server.endpoint, scriptEdit: scriptEdit)
@@ -46,9 +46,9 @@ struct TwinRun {
         )
     }
 
-    /// Does one step on both sides.
+    /// Runs one step on both brokers.
     ///
-    /// - Returns: how the two differ, or which rule both break; nil if all is well.
+    /// - Returns: the difference, or the rule that both break; nil = no difference.
     mutating func step(_ number: Int) async throws -> String? {
         let held = snapshot.executing.map {
             RandomSteps.Hold(worker: WorkerID($0.worker), fence: $0.fence, header: $0.header)
@@ -73,7 +73,7 @@ struct TwinRun {
 
     // MARK: - Comparing
 
-    /// Complete = with all of what has ended, not only the newest.
+    /// - Parameter isComplete: whether to compare all ended operations, not only the newest.
     private mutating func differenceOfState(isComplete: Bool) async throws -> String? {
         let endedRows = isComplete ? Int.max : 10
         let ids = Array(Set(steps.tracked))
@@ -86,9 +86,9 @@ struct TwinRun {
         return Conservation(layout, isComplete: isComplete).violation(in: details)
     }
 
-    /// What a cancel of the whole queue ended is listed while it is cleared away.
+    /// Compares the lists of operations ended by a cancel of the queue, which exist until they are cleared away.
     private func differenceOfCancelled() async throws -> String? {
-        // Many pages of both: not after each step.
+        // The lists have many pages, so they are not compared after each step.
         guard layout.hasCancelledBatches, (recent.last?.number ?? 0) % 5 == 0 else { return nil }
         let (expected, actual) = (try await cancelled(on: model), try await cancelled(on: redis))
         guard expected != actual else { return nil }
@@ -143,7 +143,7 @@ struct TwinRun {
             + "  only in Redis:     \(redis.subtracting(model).sorted())"
     }
 
-    /// Envelopes may be long, and what is not optimized compares arrays byte by byte.
+    /// Compares details without their long envelopes, because unoptimized code compares arrays byte by byte.
     private static func isEqual(_ left: OperationDetail?, _ right: OperationDetail?) -> Bool {
         guard var left, var right else { return left == nil && right == nil }
         guard left.record.envelope.isSame(as: right.record.envelope) else { return false }
@@ -192,7 +192,7 @@ extension RedisValue {
 }
 
 extension QueueSnapshot {
-    /// A number that is not there is zero.
+    /// Compares snapshots. A missing number counts as zero.
     fileprivate func isEqual(to other: QueueSnapshot) -> Bool {
         schedules == other.schedules && limits == other.limits && limitsSet == other.limitsSet && time == other.time
             && paused == other.paused

@@ -7,12 +7,12 @@ import Testing
 
 @testable import RedisBroker
 
-/// The claim that lies behind a wait in the same connection, as Redis treats it.
-@Suite("A claim behind the wait at a wake-up token", .timeLimit(.minutes(60)))
+/// Tests a claim that follows a wait in the same connection, as Redis treats it.
+@Suite("A claim behind the wait for a wake-up token", .timeLimit(.minutes(60)))
 struct WakeUpTests {
     private static let queue = "wake-ups"
 
-    /// A worker with a lease, and a claim of its own that Redis has put off until its wake-up token comes.
+    /// A worker with a lease, and its claim, which Redis delays until the wake-up token arrives.
     private struct Setup {
         let server: TestServer
         let broker: RedisBroker
@@ -46,7 +46,7 @@ struct WakeUpTests {
             return operations.map(\.id)
         }
 
-        /// Redis has the claim and has not looked at it.
+        /// Waits until Redis has received the claim and delays it.
         func untilPutOff() async throws {
             let isPutOff = try await comesTrue {
                 let clients = try server.ask(RedisCommand("CLIENT", "LIST"))[0].string ?? ""
@@ -70,7 +70,7 @@ struct WakeUpTests {
         #expect(answer.wasWoken && answer.claim?.operations.map(\.id) == ids)
     }
 
-    @Test("is made when the wait is called off, too, and says what it took")
+    @Test("is also made if the wait is cancelled, and returns the operations that it took")
     func cancel() async throws {
         let setup = try await Setup()
         defer { setup.broker.close() }
@@ -83,7 +83,7 @@ struct WakeUpTests {
         #expect(!answer.wasWoken && answer.claim?.operations.map(\.id) == ids)
     }
 
-    @Test("gives nothing to a worker that holds something when it wakes, and says that it was woken")
+    @Test("takes nothing for a worker that already holds an operation, and reports the wake-up")
     func busy() async throws {
         let setup = try await Setup()
         defer { setup.broker.close() }
@@ -98,7 +98,7 @@ struct WakeUpTests {
         #expect(try await setup.broker.snapshot(queue: Self.queue, executingRows: 0).counts[.ready] == 1)
     }
 
-    @Test("is made although Redis has forgotten the script meanwhile")
+    @Test("is made even if Redis has lost the script meanwhile")
     func forgotten() async throws {
         let setup = try await Setup()
         defer { setup.broker.close() }
@@ -110,7 +110,7 @@ struct WakeUpTests {
         #expect(answer.wasWoken && answer.claim?.operations.map(\.id) == ids)
     }
 
-    @Test("without an answer is found by asking: Redis refused the wait, but not the claim")
+    @Test("without an answer is found by a reconcile, because Redis refused the wait but not the claim")
     func refused() async throws {
         let setup = try await Setup { server in
             _ = try server.ask(

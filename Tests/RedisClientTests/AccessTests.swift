@@ -31,7 +31,7 @@ struct AccessTests {
         }
     }
 
-    @Test("is refused as authentication for a wrong, a missing and a disabled one")
+    @Test("is refused as authentication for a wrong, missing or disabled password")
     func refused() async throws {
         try await withServer(Self.users) { server in
             for (user, password) in [
@@ -44,7 +44,7 @@ struct AccessTests {
         }
     }
 
-    @Test("errors have the code `permission`; a user without PING can connect all the same")
+    @Test("Access errors have the code `permission`, and a user without PING can still connect")
     func permission() async throws {
         try await withServer(Self.users) { server in
             let configuration = RedisConnectionConfiguration(clientName: "n")
@@ -61,7 +61,7 @@ struct AccessTests {
     }
 
     @Test(
-        "selects the database, names the client without forbidden characters, and refuses a database that is not there"
+        "selects the database, names the client without forbidden characters, and refuses an unknown database"
     )
     func databaseAndName() async throws {
         try await withServer { server in
@@ -89,7 +89,7 @@ struct AccessTests {
         #expect(unknown?.code == .unreachable)
     }
 
-    @Test("reports what a server says that takes no more connections, over TCP and over a socket")
+    @Test("reports the refusal of a server at its client limit, over TCP and over a socket")
     func tooMany() async throws {
         try await withServer(.init(["maxclients 3"], port: freePort())) { server in
             for endpoint in [server.tcpEndpoint, server.endpoint] {
@@ -113,7 +113,7 @@ struct AccessTests {
         }
     }
 
-    @Test("gives up within the connect time-out when the server accepts and stays silent")
+    @Test("gives up within the connect timeout if the server accepts and stays silent")
     func silence() async throws {
         try await withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)

@@ -9,7 +9,7 @@ import Testing
 struct ClusterLinkTests {
     private static let cluster = Task { try TestCluster.start() }
 
-    /// One key on each node.
+    /// Returns one key for each node.
     private static func keys(_ cluster: TestCluster) throws -> [String] {
         let prefix = uniqueNamespace("k")
         var keys: [Int32: String] = [:]
@@ -34,13 +34,13 @@ struct ClusterLinkTests {
             #expect(read.dropLast().map(\.string) == keys)
             #expect(read.last?.error?.code == .wrongType)
             #expect(try await link.parts().count == 3)
-            // A script that a node has forgotten is loaded again there.
+            // A node that lost a script gets it again.
             for node in cluster.nodes { try node.ask(RedisCommand("SCRIPT", "FLUSH"))[0].expectSuccess() }
             for key in keys { #expect(try await link.evaluate(script, keys: [key]).string == key) }
         }
     }
 
-    @Test("asks each part for itself")
+    @Test("asks each part separately")
     func parts() async throws {
         let cluster = try await Self.cluster.value
         try await withLink(cluster.endpoint) { link in
@@ -55,7 +55,7 @@ struct ClusterLinkTests {
         }
     }
 
-    @Test("follows a slot that has moved, keeps the order of its calls, and sends nothing twice")
+    @Test("follows a moved slot, keeps the order of its calls, and sends nothing twice")
     func moved() async throws {
         let cluster = try await Self.cluster.value
         let key = try Self.keys(cluster)[0]
@@ -66,11 +66,11 @@ struct ClusterLinkTests {
         try await withLink(cluster.endpoint) { link in
             let calls = try await withThrowingTaskGroup(of: Int.self) { group in
                 group.addTask {
-                    // Without pause, many under way at any time, until all moves are over.
+                    // The calls run without a pause, and many are in flight until all moves are over.
                     var count = 0
                     var underWay: [EventLoopFuture<RedisValue>] = []
                     while !Task.isCancelled {
-                        // Much between two of them, so that refusals come one by one.
+                        // A large value between two calls makes the refusals arrive one by one.
                         underWay.append(link.submit(RedisCommand("SET", key + "much", much)))
                         underWay.append(link.submit(RedisCommand("RPUSH", key, count)))
                         count += 1
@@ -95,7 +95,7 @@ struct ClusterLinkTests {
         }
     }
 
-    @Test("asks the new node for what has moved already, and waits where keys are here and there")
+    @Test("asks the new node for moved keys, and waits while the keys of a call are on two nodes")
     func moving() async throws {
         let cluster = try await Self.cluster.value
         let tag = try Self.keys(cluster)[0]
@@ -108,12 +108,12 @@ struct ClusterLinkTests {
             try await link.send(RedisCommand("SET", here, 1))
             try cluster.beginMove(slot: slot, from: source, to: target)
             #expect(try await link.send(RedisCommand("INCR", here)).int == 2)
-            // Not here: it is made there.
+            // The key is not on the source, so the target creates it.
             #expect(try await link.send(RedisCommand("INCR", there)).int == 1)
             #expect(try await link.evaluate(script, keys: [there]).int == 2)
             #expect(try source.ask(RedisCommand("EXISTS", there))[0].error?.code == .ask)
             let both = RedisCommand("MGET", here, there)
-            // A first answer that is late is a time-out.
+            // If the first answer is late, the call times out.
             try await eventually("both are on their way") {
                 let error = await redisError { try await link.send(both, deadline: .milliseconds(400)) }
                 return error?.code == .unreachable && error?.outcomeIsUnknown == false
@@ -128,7 +128,7 @@ struct ClusterLinkTests {
         }
     }
 
-    @Test("A call that names a key that never exists does nothing while its slot is on its way")
+    @Test("A call with a key that never exists does nothing while its slot moves")
     func guarded() async throws {
         let cluster = try await Self.cluster.value
         let tag = try Self.keys(cluster)[0]
@@ -146,7 +146,7 @@ struct ClusterLinkTests {
             let call = { try await link.evaluate(script, keys: ["\(tag)a", "\(tag)never"]) }
             #expect(try await call().int == 1)
             try cluster.beginMove(slot: slot, from: source, to: target)
-            // b is there, a still here.
+            // Key b is on the target, and key a is still on the source.
             var move = RedisCommand("MIGRATE", "127.0.0.1", target.options.port, "\(tag)b", 0, 60000)
             try source.ask(move)[0].expectSuccess()
             try await eventually("the call waits for the end of the move") {
@@ -165,7 +165,7 @@ struct ClusterLinkTests {
         }
     }
 
-    @Test("finds the replica that was promoted when a master has died, and loses nothing that was confirmed")
+    @Test("finds the promoted replica after a master dies, and loses no confirmed write")
     func promoted() async throws {
         let cluster = try TestCluster.start(replicated: true)
         defer { cluster.stop() }
@@ -173,14 +173,14 @@ struct ClusterLinkTests {
         try await withLink(cluster.endpoint) { link in
             for key in keys {
                 let server = try cluster.node(for: key)
-                // WAIT is about what its own connection wrote.
+                // WAIT covers only writes of its own connection.
                 try await eventually("the replica has it") {
                     try server.ask(RedisCommand("SET", key, "before"), RedisCommand("WAIT", 1, 1000))[1].int == 1
                 }
             }
             let victim = try cluster.node(for: keys[0])
             victim.crash()
-            // The others are not disturbed meanwhile, whatever waits for the dead one.
+            // Calls to the other nodes continue while a call waits for the dead node.
             async let waiting = link.send(RedisCommand("GET", keys[0]), deadline: patience)
             for key in keys.dropFirst() {
                 _ = try? await link.send(RedisCommand("GET", key), deadline: .seconds(1))
@@ -191,14 +191,14 @@ struct ClusterLinkTests {
                 #expect(try await link.send(RedisCommand("GET", key)).string == "after")
             }
         }
-        // The dead one is the only node of the URL: this process knows the others.
+        // The URL names only the dead node, but this process knows the others.
         try await withLink(cluster.endpoint) { link in
             let replies = try await link.send(keys.map { RedisCommand("GET", $0) })
             #expect(replies.allSatisfy { $0.string == "after" })
         }
     }
 
-    @Test("Keys of a node that is away are named with it and the reason, at once; the others are not; then none is")
+    @Test("reports the keys of an absent node at once, with the node and the reason, until it is back")
     func absences() async throws {
         let cluster = try TestCluster.start(["cluster-require-full-coverage no"])
         defer { cluster.stop() }
@@ -208,11 +208,11 @@ struct ClusterLinkTests {
             let victim = try cluster.node(for: keys[0])
             let areAway = try keys.map { try cluster.node(for: $0) === victim }
             victim.crash()
-            // The first reason is the connection that ended, the next one the try that was refused.
+            // The first reason is the closed connection, and the next one is the refused attempt.
             try await eventually("the link has noticed, and has tried again") {
                 try await link.absences(of: keys)[0]?.error.message.contains("refused") == true
             }
-            // A link that has tried nothing yet waits for its first try only.
+            // A new link waits only for its first attempt.
             try await withLink(cluster.endpointOfAll) { fresh in
                 for link in [link, fresh] {
                     for (isAway, absence) in zip(areAway, try await link.absences(of: keys)) {
@@ -226,7 +226,7 @@ struct ClusterLinkTests {
         }
     }
 
-    @Test("A subscriber hears every node, and finds another node when its own dies")
+    @Test("A subscriber hears every node, and connects to another node if its own dies")
     func subscriber() async throws {
         let cluster = try TestCluster.start(replicated: true)
         defer { cluster.stop() }
@@ -247,7 +247,7 @@ struct ClusterLinkTests {
         #expect(await events.next() == .subscribed(epoch: 2))
     }
 
-    @Test("says who was asked when no node answers, and which URL a server wants that is no node")
+    @Test("lists the asked nodes if no node answers, and names the URL for a server that is no node")
     func nobody() async throws {
         let dead = try freePort()
         let endpoint = try RedisEndpoint(url: "redis+cluster://127.0.0.1:\(dead)")
@@ -267,7 +267,7 @@ struct ClusterLinkTests {
         }
     }
 
-    @Test("A node that is taken for the only server says which URL to use")
+    @Test("names the cluster URL if the endpoint names a node as a single server")
     func plain() async throws {
         let cluster = try await Self.cluster.value
         let key = try Self.keys(cluster)[0]
@@ -279,7 +279,7 @@ struct ClusterLinkTests {
         }
     }
 
-    @Test("closed, fails what waits and makes no connection any more")
+    @Test("fails waiting calls when closed, and makes no more connections")
     func closed() async throws {
         let cluster = try await Self.cluster.value
         let key = uniqueNamespace()

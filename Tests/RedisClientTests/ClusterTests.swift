@@ -9,7 +9,7 @@ import Testing
 @Suite("A slot", .timeLimit(.minutes(60)))
 struct KeySlotTests {
     @Test(
-        "is that of the hash tag, else of the whole key",
+        "is that of the hash tag, or else of the whole key",
         arguments: [
             ("", 0), ("123456789", 12_739), ("foo", 12_182), ("{foo}bar", 12_182), ("x{foo}{y}", 12_182),
             ("{user1000}.following", 3_443), ("foo{}{bar}", 8_363), ("foo{{bar}}zap", 4_015), ("foo{bar", 15_278),
@@ -17,7 +17,7 @@ struct KeySlotTests {
     )
     func known(key: String, slot: UInt16) { #expect(KeySlot.of(key) == slot) }
 
-    @Test("of a command is that of its first key; commands about a server have none")
+    @Test("of a command is that of its first key, and commands about a server have none")
     func commands() {
         let key = KeySlot.of("foo")
         #expect(Submission.Payload.command(RedisCommand("SET", "foo", "bar")).slot == key)
@@ -44,7 +44,7 @@ struct SlotMapTests {
         )
     }
 
-    @Test("is read from CLUSTER SLOTS; a node without a name is the one that was asked")
+    @Test("is read from CLUSTER SLOTS, and a node without a name is the asked node")
     func reading() throws {
         let reply = RedisValue.array([range(10_000, 16_383, ("b", 2), ("c", 3)), range(0, 9_000, (nil, 1))])
         let map = try #require(SlotMap(reply, from: asked))
@@ -58,14 +58,14 @@ struct SlotMapTests {
         #expect(map.hosts.count == 3)
     }
 
-    @Test("is the same map in any order of the ranges")
+    @Test("does not depend on the order of the ranges")
     func order() {
         let (one, two) = (range(0, 5, ("a", 1)), range(6, 9, ("b", 1)))
         #expect(SlotMap(.array([one, two]), from: asked) == SlotMap(.array([two, one]), from: asked))
     }
 
     @Test(
-        "is not made of anything else",
+        "is refused for any other reply",
         arguments: [
             RedisValue.null, .array([]), .array([.integer(1)]), .status("OK"),
             .array([.array([.integer(0), .integer(99_999), .array([.bytes([65]), .integer(1)])])]),

@@ -19,7 +19,7 @@ struct CommandTests {
         #expect(command.arguments.count == 7)
     }
 
-    @Test("writes lengths and numbers of every number of digits")
+    @Test("writes lengths and numbers with any number of digits")
     func numbers() {
         var value: Int64 = 1
         while value < .max / 10 {

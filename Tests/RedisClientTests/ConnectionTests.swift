@@ -22,7 +22,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("carries any bytes unchanged, empty and large ones too")
+    @Test("passes any bytes unchanged, including empty and large values")
     func binary() async throws {
         try await withConnection { connection in
             let key = uniqueNamespace()
@@ -65,7 +65,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("throws an error reply of a single command with the server's words")
+    @Test("throws an error reply of a single command with the server's text")
     func errorReply() async throws {
         try await withConnection { connection in
             let error = await redisError { try await connection.send(RedisCommand("NOSUCHCOMMAND")) }
@@ -75,7 +75,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("serves a thread that blocks on futures with an event loop of its own")
+    @Test("serves a thread that blocks on futures with a separate event loop")
     func blockingThread() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let text = try await NIOThreadPool.singleton.runIfActive {
@@ -91,7 +91,7 @@ struct ConnectionTests {
         try await group.shutdownGracefully()
     }
 
-    @Test("is given up when a command misses its deadline, and says whose deadline it was")
+    @Test("is closed when a command misses its deadline, and names that command's deadline")
     func deadline() async throws {
         try await withConnection { connection in
             let key = uniqueNamespace()
@@ -107,7 +107,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("fails the others in flight as closed when one misses its deadline")
+    @Test("fails other calls in flight as closed when one misses its deadline")
     func deadlineOfAnother() async throws {
         try await withConnection { connection in
             let key = uniqueNamespace()
@@ -121,7 +121,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("refuses as overloaded beyond its bound, while the async form waits for room")
+    @Test("refuses calls as overloaded beyond its bound, while the async form waits")
     func backPressure() async throws {
         let configuration = RedisConnectionConfiguration(maxPendingCommands: 4)
         try await withConnection(TestServer.shared.endpoint, configuration) { connection in
@@ -156,7 +156,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("is given up when a reply is larger than allowed")
+    @Test("is closed when a reply is larger than allowed")
     func replyTooLarge() async throws {
         let configuration = RedisConnectionConfiguration(maxReplyBytes: 10_000)
         try await withConnection(TestServer.shared.endpoint, configuration) { connection in

@@ -6,8 +6,9 @@ import Testing
 
 @Suite("The embedded server", .serialized, .timeLimit(.minutes(60)))
 struct EmbeddedTests {
-    /// Runs the body with a server in a folder of its own, which is stopped at the end. The suite is serialized: its
-    /// blocking calls hold at most one of the threads that the other tests need.
+    /// Runs the body with a server in a separate folder, and stops the server at the end.
+    ///
+    /// The suite is serialized, so that its blocking calls hold at most one of the threads that other tests need.
     private func withEmbedded(
         in directory: String? = nil,
         environment: [String: String] = ProcessInfo.processInfo.environment,
@@ -59,7 +60,7 @@ struct EmbeddedTests {
         }
     }
 
-    @Test("refuses a folder that others may write to, and links and other things where its files are")
+    @Test("refuses a folder that others may write to, and links or other objects in place of its files")
     func planted() throws {
         let open = try makeTemporaryFolder()
         #expect(chmod(open, 0o777) == 0)
@@ -113,7 +114,7 @@ struct EmbeddedTests {
         }
     }
 
-    @Test("keeps its data over a crash and over a stop, and replaces the socket of a dead server")
+    @Test("keeps its data after a crash and after a stop, and replaces the socket of a dead server")
     func durability() throws {
         try withEmbedded { redis in
             let first = try redis.start()
@@ -130,7 +131,7 @@ struct EmbeddedTests {
         }
     }
 
-    @Test("is not started a second time over the files of one whose socket was removed")
+    @Test("is not started twice in one folder, even if its socket was removed")
     func lostSocket() throws {
         try withEmbedded { redis in
             let status = try redis.start()
@@ -144,7 +145,7 @@ struct EmbeddedTests {
         }
     }
 
-    @Test("takes a short path for the socket when the folder's own is too long")
+    @Test("uses a short path for the socket when the folder's path is too long")
     func longPath() throws {
         let base = try makeTemporaryFolder()
         let long = base + "/" + String(repeating: "x", count: 120)
@@ -172,7 +173,7 @@ struct EmbeddedTests {
         #expect(folder(["HOME": "/h"]) == "/h/.local/state/sluice/redis")
     }
 
-    @Test("says how to get redis-server where there is none, and names a wrong SLUICE_REDIS_SERVER")
+    @Test("explains how to get redis-server if it is missing, and names a wrong SLUICE_REDIS_SERVER")
     func missing() throws {
         for (environment, words) in [
             (["PATH": "/nowhere"], "apt-get install redis-server"),
@@ -186,7 +187,7 @@ struct EmbeddedTests {
         }
     }
 
-    @Test("does not take a folder for the program, and looks on in PATH")
+    @Test("does not mistake a folder for the program, and continues to search PATH")
     func folderInPath() throws {
         let base = try makeTemporaryFolder()
         try FileManager.default.createDirectory(atPath: base + "/redis-server", withIntermediateDirectories: true)
@@ -201,7 +202,7 @@ struct EmbeddedTests {
         }
     }
 
-    @Test("neither replaces nor removes what is no file of its own", arguments: ["redis.conf", "redis.sock"])
+    @Test("neither replaces nor removes a foreign file", arguments: ["redis.conf", "redis.sock"])
     func foreignFiles(name: String) throws {
         let base = try makeTemporaryFolder()
         #expect(symlink("/dev/null", base + "/" + name) == 0)
@@ -213,7 +214,7 @@ struct EmbeddedTests {
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: base + "/" + name) == "/dev/null")
     }
 
-    @Test("tells the end of its log when it cannot start")
+    @Test("reports the end of its log when it cannot start")
     func brokenData() throws {
         try withEmbedded { redis in
             _ = try redis.start()

@@ -76,7 +76,7 @@ struct EndpointTests {
     }
 
     @Test(
-        "that is wrong is refused with the reason and without the password",
+        "is refused with the reason and without the password if it is wrong",
         arguments: [
             ("localhost:6379", "no scheme"),
             ("http://h", "scheme"),

@@ -46,7 +46,7 @@ struct ErrorTests {
         #expect(RedisServerError(message: message).code == code)
     }
 
-    @Test("of a real server without memory is classified, inside a script too")
+    @Test("of a real server without memory is classified, also inside a script")
     func outOfMemory() async throws {
         try await withServer { server in
             try server.ask(RedisCommand("CONFIG", "SET", "maxmemory", 1))

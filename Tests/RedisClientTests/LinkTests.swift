@@ -9,7 +9,7 @@ struct LinkTests {
         try server.ask(RedisCommand("CLIENT", "KILL", "TYPE", "normal"))
     }
 
-    @Test("comes back after its connection was killed, with a higher epoch, and goes on")
+    @Test("reconnects with a higher epoch after its connection was killed")
     func reconnect() async throws {
         try await withServer { server in
             try await withLink(server.endpoint) { link in
@@ -24,7 +24,7 @@ struct LinkTests {
         }
     }
 
-    @Test("never sends a written call again: its outcome is unknown and it ran at most once")
+    @Test("never sends a written call again: its outcome is unknown, and it ran at most once")
     func lostReply() async throws {
         try await withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
@@ -41,7 +41,7 @@ struct LinkTests {
         }
     }
 
-    @Test("lets calls wait while it is down, and sends them in their order when it is up")
+    @Test("holds calls while it is down, and sends them in order when it is up")
     func waiting() async throws {
         try await withServer { server in
             try await withLink(server.endpoint) { link in
@@ -57,7 +57,7 @@ struct LinkTests {
         }
     }
 
-    @Test("fails a call that waited until its deadline as unreachable, with what was tried")
+    @Test("fails a call that waits until its deadline as unreachable, with its attempts")
     func unreachable() async throws {
         let folder = try makeTemporaryFolder()
         try await withLink(.unix(path: folder + "/none.sock")) { link in
@@ -69,7 +69,7 @@ struct LinkTests {
         }
     }
 
-    @Test("notices a peer that went silent by the command's deadline and works again when it is back")
+    @Test("notices a silent peer by the command's deadline, and works again when the peer is back")
     func blackhole() async throws {
         try await withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
@@ -107,7 +107,7 @@ struct LinkTests {
         }
     }
 
-    @Test("leaves a server that became read-only and comes back with growing pauses")
+    @Test("leaves a server that became read-only, and reconnects with growing pauses")
     func readOnly() async throws {
         try await withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
@@ -128,7 +128,7 @@ struct LinkTests {
         }
     }
 
-    @Test("answers what is in flight before it leaves a server")
+    @Test("answers calls in flight before it leaves a server")
     func readOnlyPipeline() async throws {
         try await withServer { server in
             try await withLink(server.endpoint) { link in
@@ -171,7 +171,7 @@ struct LinkTests {
         }
     }
 
-    @Test("fails what waits and what is in flight when it is closed, and everything after")
+    @Test("fails all waiting, pending and later calls when it is closed")
     func close() async throws {
         try await withLink { link in
             try await link.send(RedisCommand("PING"))
@@ -184,7 +184,7 @@ struct LinkTests {
         }
     }
 
-    @Test("loses no call and mixes up no reply while its connections are cut all the time")
+    @Test("loses no call and mixes up no reply while its connections are cut repeatedly")
     func storm() async throws {
         try await withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
@@ -208,7 +208,7 @@ struct LinkTests {
                         for _ in 0..<12 where link.epoch < 12 {
                             let before = answered.value
                             let epoch = link.epoch
-                            // The tasks end with the twelfth connection.
+                            // The tasks end after the twelfth connection.
                             try await eventually { answered.value > before + 30 || link.epoch >= 12 }
                             proxy.resetAll()
                             try await eventually { link.epoch > epoch }

@@ -2,13 +2,13 @@ import Testing
 
 @testable import RedisClient
 
-@Suite("The pause between tries", .timeLimit(.minutes(60)))
+@Suite("The pause between attempts", .timeLimit(.minutes(60)))
 struct PolicyTests {
     private func policy() -> ReconnectPolicy {
         ReconnectPolicy(minimum: .milliseconds(50), maximum: .seconds(2))
     }
 
-    @Test("doubles from the minimum to the maximum, and half of it is chance")
+    @Test("doubles from the minimum to the maximum, and half of it is random")
     func growth() {
         var longest = policy()
         var shortest = policy()
@@ -17,7 +17,7 @@ struct PolicyTests {
         #expect(expected.map { _ in shortest.nextPause(random: 0) } == expected.map { $0 / 2 })
     }
 
-    @Test("begins anew after a connection that lived, and not after one that ended at once")
+    @Test("starts again at the minimum after a long connection, but not after one that ended at once")
     func reset() {
         var policy = policy()
         for _ in 0..<3 { _ = policy.nextPause(random: 1) }
@@ -27,7 +27,7 @@ struct PolicyTests {
         #expect(policy.nextPause(random: 1) == .milliseconds(50))
     }
 
-    @Test("stays short where each connection lives longer than it was waited for, and grows where it does not")
+    @Test("stays short if each connection outlives the pause before it, and grows otherwise")
     func flapping() {
         var useful = policy()
         var useless = policy()
@@ -41,7 +41,7 @@ struct PolicyTests {
         #expect(pauses == [50, 100, 200, 400, 800].map { .milliseconds($0) })
     }
 
-    @Test("stays within its bounds for ever")
+    @Test("stays within its bounds forever")
     func endless() {
         var policy = policy()
         for _ in 0..<10_000 { #expect(policy.nextPause(random: 1) <= .seconds(2)) }

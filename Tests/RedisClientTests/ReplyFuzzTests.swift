@@ -3,7 +3,7 @@ import Testing
 
 @testable import RedisClient
 
-/// A repeatable source of chance (SplitMix64).
+/// A random generator with repeatable values (SplitMix64).
 private struct Seeded: RandomNumberGenerator {
     var state: UInt64
 
@@ -16,17 +16,17 @@ private struct Seeded: RandomNumberGenerator {
     }
 }
 
-@Suite("The reply side", .timeLimit(.minutes(60)))
+@Suite("The reply reader", .timeLimit(.minutes(60)))
 struct ReplyFuzzTests {
     private static let limits = ReplyLimits(maxBytes: 1 << 16, maxArrayElements: 1_000)
 
-    /// Everything that a reader makes of some bytes.
+    /// The results of a reader for some bytes.
     private struct Outcome: Equatable {
         var values: [RedisValue] = []
         var error: RedisError.Code?
     }
 
-    /// Feeds in pieces of the given sizes (used in turn).
+    /// Feeds the bytes in pieces of the given sizes, which are used in turn.
     private func read(_ bytes: [UInt8], pieces: [Int], limits: ReplyLimits = Self.limits) -> Outcome {
         let reader = ReplyReader(limits: limits)
         var outcome = Outcome()
@@ -86,7 +86,7 @@ struct ReplyFuzzTests {
 
     // MARK: Tests
 
-    @Test("reads back any values, in whatever pieces they come", arguments: 0..<4 as Range<UInt64>)
+    @Test("reads back any values, split at any point", arguments: 0..<4 as Range<UInt64>)
     func roundTrip(round: UInt64) {
         let seed = UInt64.random(in: .min ... .max) ^ round
         var random = Seeded(state: seed)
@@ -104,7 +104,7 @@ struct ReplyFuzzTests {
     }
 
     @Test(
-        "makes of damaged bytes values or one error, the same in whatever pieces they come",
+        "makes values or one error of damaged bytes, split at any point",
         arguments: 0..<4 as Range<UInt64>
     )
     func damage(round: UInt64) {
@@ -120,7 +120,7 @@ struct ReplyFuzzTests {
                 whole.error == nil || whole.error == .protocolViolation || whole.error == .replyTooLarge,
                 "seed \(seed)"
             )
-            // When a bound is noticed depends on the pieces; that something is refused does not.
+            // The point at which a bound is noticed depends on the pieces, but not whether the bytes are refused.
             #expect((pieces.error == nil) == (whole.error == nil), "seed \(seed)")
             let mayDiffer = [pieces.error, whole.error].contains(.replyTooLarge)
             #expect(mayDiffer || pieces == whole, "seed \(seed)")
@@ -149,7 +149,7 @@ struct ReplyFuzzTests {
         }
     }
 
-    @Test("survives any bytes at all", arguments: 0..<4 as Range<UInt64>)
+    @Test("survives any bytes", arguments: 0..<4 as Range<UInt64>)
     func noise(round: UInt64) {
         let seed = UInt64.random(in: .min ... .max) ^ round
         var random = Seeded(state: seed)
@@ -168,7 +168,7 @@ struct ReplyFuzzTests {
     }
 
     @Test(
-        "refuses what is no RESP, and what is beyond the bounds, by the announcement alone",
+        "refuses data that is not RESP or exceeds the bounds, by the announced length alone",
         arguments: [
             ("HTTP/1.1 400 Bad Request\r\n", RedisError.Code.protocolViolation),
             ("*9223372036854775807\r\n", .protocolViolation),
@@ -191,14 +191,14 @@ struct ReplyFuzzTests {
         #expect(read(Array(text.utf8), pieces: [1, 2, 1_000]).error == code)
     }
 
-    @Test("bounds an array of nulls by what it costs, not by its bytes")
+    @Test("bounds an array of nulls by its memory, not by its bytes")
     func cheapElements() {
         let rows = String(repeating: "*1000\r\n" + String(repeating: "$-1\r\n", count: 1_000), count: 20)
         let limits = ReplyLimits(maxBytes: 100_000, maxArrayElements: 1_000)
         #expect(read(Array("*20\r\n\(rows)".utf8), pieces: [4_096], limits: limits).error == .replyTooLarge)
     }
 
-    @Test("takes no time for a line that never ends and none for a large value in small pieces")
+    @Test("bounds a line without an end, and reads a large value in small pieces in linear time")
     func cost() {
         let limits = ReplyLimits(maxBytes: 16 << 20, maxArrayElements: 10)
         let line = [UInt8](repeating: 120, count: 2 << 20)
@@ -206,11 +206,11 @@ struct ReplyFuzzTests {
         let value = Array("$\(line.count)\r\n".utf8) + line + [13, 10]
         let start = ContinuousClock.now
         #expect(read(value, pieces: [1_400], limits: limits).values == [.bytes(line)])
-        // Quadratic, it would take hours.
+        // A quadratic algorithm would take hours.
         #expect(ContinuousClock.now - start < patience)
     }
 
-    @Test("stays refused after an error: nothing more is read")
+    @Test("reads nothing more after an error")
     func finality() throws {
         let reader = ReplyReader(limits: Self.limits)
         for text in ["?\r\n", "+OK\r\n", "+OK\r\n"] {

@@ -24,7 +24,7 @@ struct ScriptTests {
         }
     }
 
-    @Test("is made and loaded by the first call that needs it, once for all connections; others are neither")
+    @Test("is assembled and loaded by its first call, once for all connections, and only then")
     func firstCall() async throws {
         try await withServer { server in
             let called = RedisScript(name: "called", source: "return 7")
@@ -39,12 +39,12 @@ struct ScriptTests {
             #expect(called.isMade && !other.isMade)
             let info = try server.ask(RedisCommand("INFO", "commandstats"))[0].string ?? ""
             #expect(info.firstMatch(of: /cmdstat_script\|load:calls=(\d+)/)?.1 == "1")
-            // The very first one was refused.
+            // The first call was refused.
             #expect(info.firstMatch(of: /cmdstat_evalsha:calls=(\d+)/)?.1 == "5")
         }
     }
 
-    @Test("that the server does not take fails with the reason that the server gives")
+    @Test("that the server rejects fails with the reason of the server")
     func unloadable() async throws {
         try await withLink { link in
             let script = RedisScript(name: "broken", source: "return (")
@@ -52,13 +52,13 @@ struct ScriptTests {
                 let error = await redisError { try await link.evaluate(script, keys: []) }
                 #expect(error?.message.contains("Error compiling script") == true, "\(error as Any)")
             }
-            // The connection is still good.
+            // The connection still works.
             try await link.send(RedisCommand("PING"))
         }
     }
 
     @Test(
-        "that the server forgot is loaded again under pipelined load: nothing fails, nothing is lost, the order stays"
+        "that the server forgot is loaded again under pipelined load, without losses and in order"
     )
     func flushUnderLoad() async throws {
         try await withServer { server in
@@ -71,7 +71,7 @@ struct ScriptTests {
                 for index in 0..<count {
                     let call = link.submit(Self.push, keys: ["l"], arguments: [index])
                     calls.append(call)
-                    // Every so often an answer is awaited, so that the flushes fall between calls of one pipeline.
+                    // Sometimes an answer is awaited, so that flushes fall between calls of one pipeline.
                     if index % 200 == 199 { _ = try await call.get() }
                 }
                 try await flushing
@@ -82,7 +82,7 @@ struct ScriptTests {
         }
     }
 
-    @Test("that is refused in the middle of one pipeline is repeated in order with what was called behind it")
+    @Test("that is refused within a pipeline is repeated in order with the calls behind it")
     func flushInsidePipeline() async throws {
         try await withServer { server in
             try await withLink(server.endpoint) { link in
@@ -114,7 +114,7 @@ struct ScriptTests {
         }
     }
 
-    @Test("that may not be loaded fails with that reason instead of being tried for ever, until it may")
+    @Test("that may not be loaded fails with that reason, and works once it may")
     func loadForbidden() async throws {
         try await withServer { server in
             try server.ask(RedisCommand("ACL", "SETUSER", "limited", "on", ">pw", "~*", "+@all"))

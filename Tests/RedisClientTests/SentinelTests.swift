@@ -21,7 +21,7 @@ struct SentinelTests {
         try await link.send(RedisCommand("CONFIG", "GET", tls ? "tls-port" : "port")).array?.last?.int
     }
 
-    @Test("leads to the master, also when some of the sentinels are not there or know nothing of it")
+    @Test("leads to the master, also if some sentinels are missing or do not know it")
     func discovery() async throws {
         let group = try await TestSentinels.start()
         defer { group.stop() }
@@ -35,7 +35,7 @@ struct SentinelTests {
         }
     }
 
-    /// Sentinels that do not know each other, the first of another master than the two others.
+    /// Starts sentinels that do not know each other. The first one has another master than the two others.
     private func divided() async throws -> (masters: [TestServer], sentinels: [TestServer], url: String) {
         let masters = try (0..<2).map { _ in try TestServer.start(.init(port: freePort())) }
         let sentinels = try [0, 1, 1].map { index in
@@ -48,7 +48,7 @@ struct SentinelTests {
         return (masters, sentinels, "redis+sentinel://\(hosts)/\(TestSentinels.name)")
     }
 
-    @Test("leads to the master that most sentinels name, however fast the others answer")
+    @Test("leads to the master that most sentinels name, even if the others answer first")
     func majority() async throws {
         let (masters, sentinels, url) = try await divided()
         defer { for server in masters + sentinels { server.stop() } }
@@ -59,14 +59,15 @@ struct SentinelTests {
         }
     }
 
-    @Test("is asked for again when what the sentinels said may have been missed")
+    @Test("is requested again if a message of the sentinels may have been missed")
     func missed() async throws {
-        // Also after it began to hear them a link asks what it may have missed before; sentinels that change in that moment are too early.
+        // A link that begins to hear the sentinels also asks for changes before that. If the sentinels change at that
+        // moment, the link misses nothing.
         for _ in 0..<10 where try await missesAChange() { return }
         Issue.record("the link followed each time before anything could be missed")
     }
 
-    /// - Returns: false if the link already knew of the change before it was cut off.
+    /// - Returns: false if the link knew of the change before its subscription was cut.
     private func missesAChange() async throws -> Bool {
         let (masters, sentinels, url) = try await divided()
         defer { for server in masters + sentinels { server.stop() } }
@@ -79,7 +80,7 @@ struct SentinelTests {
                     == true
             }
         }
-        // No sentinel reports this.
+        // No sentinel announces this change.
         for sentinel in sentinels[1...] {
             let replies = try sentinel.ask(
                 RedisCommand("SENTINEL", "REMOVE", TestSentinels.name),
@@ -95,7 +96,7 @@ struct SentinelTests {
         return true
     }
 
-    @Test("says who was asked and what they said when there is no master")
+    @Test("lists the asked sentinels and their answers if no master is known")
     func nobody() async throws {
         let (masters, sentinels, _) = try await divided()
         defer { for server in masters + sentinels { server.stop() } }
@@ -110,7 +111,7 @@ struct SentinelTests {
         link.close()
     }
 
-    @Test("that does not answer is named, and the sentinels that name it, before the try has ended")
+    @Test("that does not answer is reported before the attempt has ended, with the sentinels that name it")
     func silentMaster() async throws {
         let (masters, sentinels, url) = try await divided()
         defer { for server in masters + sentinels { server.stop() } }
@@ -125,7 +126,7 @@ struct SentinelTests {
         }
     }
 
-    @Test("is found again after a failover, whether the old master lives on as a replica or dies")
+    @Test("is found again after a failover, whether the old master becomes a replica or dies")
     func failover() async throws {
         let group = try await TestSentinels.start()
         defer { group.stop() }
@@ -135,7 +136,7 @@ struct SentinelTests {
         try await group.failOver()
         let next = try group.master()
         #expect(next !== old)
-        // Long before the sentinels make a replica of the old master, which lives: that takes them eight seconds.
+        // The sentinels need eight seconds to make the living old master a replica.
         try await eventually("the link leads to the new master", within: .seconds(5)) {
             (try? await port(link)) == next.options.port
         }
@@ -152,14 +153,14 @@ struct SentinelTests {
         link.close()
     }
 
-    /// What sentinels and servers ask for.
+    /// The protection of sentinels and servers.
     private static func guarding(tls: Bool) throws -> TestSentinels.Guarding {
         let certificates = try tls ? TestCertificates(in: makeTemporaryFolder()) : nil
         return .init(sentinelPassword: "of-sentinels", masterPassword: "of-the-master", certificates: certificates)
     }
 
     @Test(
-        "that asks for passwords, the sentinels for one and the master for another, is found and found again, with and without TLS",
+        "with separate passwords for sentinels and master is found and found again, with and without TLS",
         arguments: [false, true]
     )
     func passwords(tls: Bool) async throws {
@@ -177,7 +178,7 @@ struct SentinelTests {
         link.close()
     }
 
-    @Test("says which of the two passwords is wrong, and shows neither")
+    @Test("reports which of the two passwords is wrong, and shows neither")
     func wrongPasswords() async throws {
         let group = try await TestSentinels.start(Self.guarding(tls: false))
         defer { group.stop() }
@@ -214,7 +215,7 @@ struct SentinelTests {
         link.close()
     }
 
-    @Test("that has become a replica is left at its READONLY")
+    @Test("is left with its READONLY error when it has become a replica")
     func readOnly() async throws {
         let master = try TestServer.start(.init(port: freePort()))
         let other = try TestServer.start(.init(port: freePort()))

@@ -2,12 +2,12 @@ import Testing
 
 @testable import RedisClient
 
-@Suite("What sentinels name", .timeLimit(.minutes(60)))
+@Suite("The vote of the sentinels", .timeLimit(.minutes(60)))
 struct SentinelVoteTests {
     private let old = SentinelVote.Host("a", port: 1)
     private let new = SentinelVote.Host("b", port: 1)
 
-    @Test("is ranked by how many name it, in whatever order they answer")
+    @Test("ranks a master by the number of sentinels that name it, in any order")
     func votes() {
         var vote = SentinelVote(sentinelCount: 3)
         #expect(vote.ranking.isEmpty && vote.majority == nil)
@@ -19,7 +19,7 @@ struct SentinelVoteTests {
         #expect(vote.ranking == [new, old] && vote.majority == new && vote.isComplete)
     }
 
-    @Test("counts more with a later failover's epoch, but one alone is no majority")
+    @Test("ranks a later failover's epoch first, but a single voice is no majority")
     func epochs() {
         var vote = SentinelVote(sentinelCount: 3)
         for _ in 0..<2 { vote.add(old, epoch: 3) }
@@ -28,7 +28,7 @@ struct SentinelVoteTests {
         #expect(vote.ranking == [new, old] && vote.majority == nil)
     }
 
-    @Test("has no majority among those that answer if most do not")
+    @Test("has no majority if most sentinels do not answer")
     func silent() {
         var vote = SentinelVote(sentinelCount: 5)
         for _ in 0..<3 { vote.addNothing() }

@@ -24,7 +24,7 @@ struct SubscriberTests {
         try await body(subscriber, &events)
     }
 
-    @Test("delivers messages of its channels, after it said that they are subscribed")
+    @Test("delivers messages of its channels after it has reported the subscription")
     func messages() async throws {
         try await withSubscriber { subscriber, events in
             let channel = uniqueNamespace()
@@ -39,7 +39,7 @@ struct SubscriberTests {
         }
     }
 
-    @Test("hears nothing of a channel that it left")
+    @Test("receives nothing from a channel that it left")
     func unsubscribe() async throws {
         try await withSubscriber { subscriber, events in
             let channel = uniqueNamespace()
@@ -57,7 +57,7 @@ struct SubscriberTests {
         }
     }
 
-    @Test("subscribes again each time that its connection is killed")
+    @Test("subscribes again each time its connection is killed")
     func killed() async throws {
         try await withServer { server in
             try await withSubscriber(server.endpoint, .init(maximumBackoff: .milliseconds(100))) { subscriber, events in
@@ -74,7 +74,7 @@ struct SubscriberTests {
         }
     }
 
-    @Test("comes back after a restart of the server")
+    @Test("reconnects after a restart of the server")
     func restart() async throws {
         try await withServer { server in
             try await withSubscriber(server.endpoint) { subscriber, events in
@@ -87,7 +87,7 @@ struct SubscriberTests {
         }
     }
 
-    @Test("notices a peer that vanished without a word by its own PING")
+    @Test("notices a vanished peer by its own PING")
     func halfOpen() async throws {
         try await withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
@@ -125,13 +125,14 @@ struct SubscriberTests {
         }
     }
 
-    @Test("tells an overflow instead of growing, and goes on")
+    @Test("reports an overflow instead of growing, and continues")
     func overflow() async throws {
         try await withServer { server in
             try await withSubscriber(server.endpoint, bufferedEvents: 100) { subscriber, events in
                 subscriber.subscribe(["a"])
                 #expect(await events.next() == .subscribed(epoch: 1))
-                // Messages that arrive after the first event is taken find room again: then the test tries once more.
+                // If the test takes the first event early, later messages find room again, and the test tries once
+                // more.
                 try await eventually("one overflow, and at most what there is room for") {
                     for _ in 0..<350 { try server.ask(RedisCommand("PUBLISH", "a", "x")) }
                     try server.ask(RedisCommand("PUBLISH", "a", "last"))
@@ -148,7 +149,7 @@ struct SubscriberTests {
         }
     }
 
-    @Test("tells a channel that the access control list refuses")
+    @Test("reports a channel that the access control list refuses")
     func refused() async throws {
         try await withServer(.init(["user u on >p ~* resetchannels &ok +@all"])) { server in
             var endpoint = server.endpoint

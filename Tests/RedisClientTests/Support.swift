@@ -7,7 +7,7 @@ import TestSupport
 
 let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-/// One event loop for the connections of a test.
+/// Returns an event loop for the connections of a test.
 func anyLoop() -> any EventLoop { MultiThreadedEventLoopGroup.singleton.next() }
 
 func connect(
@@ -17,7 +17,7 @@ func connect(
     try await RedisConnection.connect(endpoint, configuration: configuration, on: anyLoop(), logger: silent).get()
 }
 
-/// A connection that is closed at the end.
+/// Runs a body with a connection, and closes the connection at the end.
 @discardableResult
 func withConnection<Result>(
     _ endpoint: RedisEndpoint = TestServer.shared.endpoint,
@@ -29,7 +29,7 @@ func withConnection<Result>(
     return try await body(connection)
 }
 
-/// A link that is closed at the end.
+/// Runs a body with a link, and closes the link at the end.
 func withLink<Result>(
     _ endpoint: RedisEndpoint = TestServer.shared.endpoint,
     _ configuration: RedisConnectionConfiguration = RedisConnectionConfiguration(),
@@ -40,7 +40,7 @@ func withLink<Result>(
     return try await body(link)
 }
 
-/// A server of its own that is stopped at the end.
+/// Runs a body with a separate server, and stops the server at the end.
 func withServer<Result>(
     _ options: TestServer.Options = TestServer.Options(),
     _ body: (TestServer) async throws -> Result
@@ -50,7 +50,7 @@ func withServer<Result>(
     return try await body(server)
 }
 
-/// The error that a call throws, or nil if it succeeds.
+/// Returns the error that a call throws; nil = the call succeeds.
 func redisError(_ body: () async throws -> Void) async -> RedisError? {
     do {
         try await body()
@@ -60,7 +60,7 @@ func redisError(_ body: () async throws -> Void) async -> RedisError? {
     }
 }
 
-/// A number that tasks count up together.
+/// A counter shared by tasks.
 final class Counter: Sendable {
     private let count = Atomic<Int>(0)
 

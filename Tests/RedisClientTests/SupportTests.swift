@@ -2,7 +2,7 @@ import RedisClient
 import TestSupport
 import Testing
 
-@Suite("What the tests stand on", .timeLimit(.minutes(60)))
+@Suite("The test support", .timeLimit(.minutes(60)))
 struct SupportTests {
     @Test("three cluster nodes share the slots, and each key has its owner")
     func cluster() throws {
@@ -30,7 +30,7 @@ struct SupportTests {
         #expect(throws: RedisError.self) { try RedisProbe.ask(server.endpoint, [RedisCommand("PING")]) }
     }
 
-    @Test("a proxy delays replies, loses each second marked reply, and counts")
+    @Test("a proxy delays replies, loses every second marked reply, and counts")
     func proxy() async throws {
         let proxy = try await FaultProxy.start(to: TestServer.shared.endpoint)
         defer { proxy.stop() }

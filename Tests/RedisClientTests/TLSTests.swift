@@ -44,7 +44,7 @@ struct TLSTests {
         }
     }
 
-    @Test("carries large values both ways")
+    @Test("passes large values in both directions")
     func large() async throws {
         try await withStage(names: "DNS:localhost") { stage in
             let endpoint = try stage.endpoint(cacert: stage.certificates.authority)
@@ -67,7 +67,7 @@ struct TLSTests {
         }
     }
 
-    @Test("refuses a certificate that has expired, and says until when it was valid")
+    @Test("refuses an expired certificate, and reports its last day")
     func expired() async throws {
         try await withStage(names: "DNS:localhost,IP:127.0.0.1", isExpired: true) { stage in
             for host in ["localhost", "127.0.0.1"] {
@@ -82,7 +82,7 @@ struct TLSTests {
         }
     }
 
-    @Test("refuses a certificate for another host name and for another address")
+    @Test("refuses a certificate for another host name or another address")
     func wrongName() async throws {
         try await withStage(names: "DNS:elsewhere.example,IP:192.0.2.7,IP:2001:db8::1") { stage in
             for host in ["localhost", "127.0.0.1"] {
@@ -97,7 +97,7 @@ struct TLSTests {
         }
     }
 
-    @Test("says so when the CA file is missing, the server speaks no TLS, or the server expects TLS")
+    @Test("reports a missing CA file, a server without TLS, or a server that expects TLS")
     func mismatch() async throws {
         try await withStage(names: "DNS:localhost") { stage in
             let missing = await redisError { _ = try await connect(stage.endpoint(cacert: "/no/such/file")) }
@@ -113,7 +113,7 @@ struct TLSTests {
             var endpoint = server.tcpEndpoint
             endpoint.tls = .init()
             let error = await redisError { _ = try await connect(endpoint) }
-            // A plain Redis waits for the rest of what it takes for a command.
+            // A plain Redis waits for the rest of a supposed command.
             #expect(error?.code == .unreachable)
             #expect(
                 error?.message.contains("the TLS handshake with 127.0.0.1:\(server.options.port)") == true,
@@ -122,7 +122,7 @@ struct TLSTests {
         }
     }
 
-    @Test("says that it waits for the handshake with a listener that never answers, whichever side gives up first")
+    @Test("reports that it waits for the handshake with a silent listener, whichever side gives up first")
     func silence() async throws {
         try await withServer(.init(port: freePort())) { server in
             let proxy = try await FaultProxy.start(to: server.tcpEndpoint)
@@ -131,14 +131,14 @@ struct TLSTests {
             endpoint.tls = .init()
             guard case .tcp(let host, let port) = endpoint.address else { return }
             let part = "the TLS handshake with \(host):\(port)"
-            // The try itself gives up; on a busy machine now and then before there is a connection.
+            // The attempt itself gives up. On a busy machine this may happen before a connection exists.
             try await eventually("the try says what it waited for") {
                 let error = await redisError {
                     _ = try await connect(endpoint, .init(connectTimeout: .milliseconds(300)))
                 }
                 return error?.code == .unreachable && error?.message.contains(part) == true
             }
-            // Calls give up long before the try does.
+            // Calls give up long before the attempt does.
             for (endpoint, part) in [(endpoint, part), (proxy.endpoint, "an answer from \(host):\(port)")] {
                 try await withLink(endpoint, .init(connectTimeout: .seconds(120))) { link in
                     try await eventually("the error says what is waited for") {

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The tests of `Operations` and nothing else, for `scripts/test --tsan`: SwiftPM builds every test target of a package at once, and an
-// instrumented build of the whole one takes a quarter of an hour. The folders are links to the real ones.
+// The tests of `Operations` alone, for `scripts/test --tsan`. SwiftPM builds every test target of a package, and an
+// instrumented build of the whole package takes a quarter of an hour. The folders are links to the real ones.
 let settings: [SwiftSetting] = [.swiftLanguageMode(.v6), .enableUpcomingFeature("ExistentialAny")]
 
 let package = Package(

@@ -26,7 +26,7 @@ struct InstantsTests {
         return texts
     }
 
-    @Test("in time zones are those that another program has found for 2026 to 2030", arguments: ZoneTable.rows.indices)
+    @Test("match an independent program in several time zones from 2026 to 2030", arguments: ZoneTable.rows.indices)
     func zones(index: Int) throws {
         let row = ZoneTable.rows[index]
         let instants = try Instants(.cron(row.expression, zone: row.zone), anchor: 0)
@@ -45,7 +45,7 @@ struct InstantsTests {
         }
     }
 
-    @Test("do not depend on where the search begins, also within an hour that clocks show twice")
+    @Test("do not depend on the start of the search, even within a repeated hour")
     func beginnings() throws {
         for (zone, around) in [
             ("Europe/Berlin", "2026-10-25T01:00:00Z"), ("Europe/Berlin", "2026-03-29T01:00:00Z"),
@@ -70,7 +70,7 @@ struct InstantsTests {
         }
     }
 
-    @Test("A skipped time runs at the first instant after it, a repeated one once")
+    @Test("A skipped time runs at the first instant after it, and a repeated time runs once")
     func rule() throws {
         let daily = Recurrence.cron("30 2 * * *", zone: "Europe/Berlin")
         #expect(
@@ -88,7 +88,7 @@ struct InstantsTests {
         )
     }
 
-    @Test("Seconds, names, lists, ranges, steps and shorthands")
+    @Test("Cron expressions accept seconds, names, lists, ranges, steps and shorthands")
     func fields() throws {
         for (text, expected) in [
             ("*/20 59 23 31 12 *", ["2026-12-31T23:59:00Z", "2026-12-31T23:59:20Z", "2026-12-31T23:59:40Z"]),
@@ -100,7 +100,7 @@ struct InstantsTests {
             ("50/5 12 * * *", ["2026-11-26T12:50:00Z", "2026-11-26T12:55:00Z", "2026-11-27T12:50:00Z"]),
             ("@daily", ["2026-11-27T00:00:00Z", "2026-11-28T00:00:00Z", "2026-11-29T00:00:00Z"]),
             ("@Yearly", ["2027-01-01T00:00:00Z", "2028-01-01T00:00:00Z", "2029-01-01T00:00:00Z"]),
-            // Either day, as neither begins with *; both, as one does.
+            // Either day matches if neither field begins with *. Both days must match if one does.
             ("0 0 13 * 5", ["2026-11-27T00:00:00Z", "2026-12-04T00:00:00Z", "2026-12-11T00:00:00Z"]),
             ("0 0 */13 * 5", ["2026-11-27T00:00:00Z", "2027-01-01T00:00:00Z", "2027-05-14T00:00:00Z"]),
         ] {
@@ -108,7 +108,7 @@ struct InstantsTests {
         }
     }
 
-    @Test("Equal times are counted from an anchor")
+    @Test("Equal intervals are counted from an anchor")
     func every() throws {
         let instants = try Instants(.every(.seconds(600)), anchor: 1_000)
         #expect(instants.next(after: 0) == 1_000)
@@ -118,7 +118,7 @@ struct InstantsTests {
         #expect(instants.last(from: 1_000, upTo: 86_400_000) == 86_401_000 - 600_000)
     }
 
-    @Test("What cannot be is refused, with what was expected")
+    @Test("An invalid recurrence is refused with the expected form")
     func refused() {
         for (recurrence, part) in [
             (Recurrence.every(.milliseconds(999)), "expected 1 second to 10 years"),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Schedules
 
-@Suite("What a schedule does when an instant has come", .timeLimit(.minutes(60)))
+@Suite("A schedule at its instant", .timeLimit(.minutes(60)))
 struct StepsTests {
     private static func definition(
         _ recurrence: Recurrence = .every(.seconds(10)),
@@ -16,7 +16,7 @@ struct StepsTests {
 
     private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
-    @Test("Each instant that is less than a minute late is enqueued, one after the other")
+    @Test("Each instant less than a minute late is enqueued, in order")
     func late() {
         let definition = Self.definition()
         var (due, enqueued): (Int64?, [Int64]) = (15_000, [])
@@ -29,7 +29,7 @@ struct StepsTests {
         #expect(due == 75_000)
     }
 
-    @Test("Of missed ones the latest is enqueued, or none")
+    @Test("Only the latest of several missed instants is enqueued, or none")
     func missed() {
         let (day, year): (Int64, Int64) = (86_400_000, 31_536_000_000)
         let latest = Self.definition().step(due: 15_000, now: year)
@@ -52,7 +52,7 @@ struct StepsTests {
         #expect(ended == ScheduleDefinition.Step(enqueued: 45_000, next: nil, hasMissed: true))
     }
 
-    @Test("An instant's operation has always the same id, and the same delay of its jitter")
+    @Test("The operation of an instant always has the same id and jitter")
     func operation() throws {
         let definition = Self.definition(.every(.seconds(10)), .init(jitter: .seconds(5)))
         func operation(_ instant: Int64, now: Int64) throws -> NewOperation {
@@ -66,7 +66,7 @@ struct StepsTests {
         #expect(try operation(25_000, now: 0).id > first.id)
     }
 
-    @Test("An operation names its schedule; with an overlap it has the schedule's unique key")
+    @Test("An operation names its schedule, and with an overlap has the schedule's unique key")
     func named() throws {
         func operation(_ rules: ScheduleRules) throws -> NewOperation {
             try Self.definition(.every(.seconds(10)), rules)
@@ -83,7 +83,7 @@ struct StepsTests {
         }
     }
 
-    @Test("A definition is read as it was written")
+    @Test("A definition survives a round trip through its encoding")
     func json() throws {
         let rules = ScheduleRules(
             misfire: .skip,
@@ -106,7 +106,7 @@ struct StepsTests {
         }
     }
 
-    @Test("Local times say their offset")
+    @Test("Local times include their offset")
     func localTimes() {
         let berlin = Recurrence.cron("0 3 * * *", zone: "Europe/Berlin")
         #expect(berlin.localTime(1_774_746_000_000) == "2026-03-29T03:00:00+02:00")

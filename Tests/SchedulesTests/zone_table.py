@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Writes ZoneTable.swift: the instants of cron expressions in time zones, 2026 to 2030, found in another way than Sluice finds them.
+"""Writes ZoneTable.swift: the instants of cron expressions in time zones from 2026 to 2030.
 
-It walks over each minute of these years and looks at the clocks of the zone. Each minute that they show counts for an expression whose minute or
-hour begins with `*`. For the others a minute counts that they show for the first time, and so do, at the first minute behind a gap, the minutes
-that they skip. Its match of an expression is a look at sets.
+The method differs from Sluice's. The program walks over each minute of these years and reads the zone's clocks:
+- For an expression whose minute or hour begins with `*`, each shown minute counts.
+- For other expressions, a minute counts when the clocks show it for the first time.
+  Minutes that the clocks skip count at the first minute after the gap.
+An expression matches by membership in sets.
 """
 import sys
 from datetime import datetime, timedelta, timezone
@@ -41,11 +43,11 @@ def by_elapsed_time(text):
 
 
 def walk(zone):
-    """For each expression its instants, and which of them are beside a change of the clocks."""
+    """Returns the instants of each expression, and the instants at which the clocks change."""
     info = ZoneInfo(zone)
     found = {text: [] for text in EXPRESSIONS}
     changes = []
-    shown = (BEGIN - MINUTE).astimezone(info).replace(tzinfo=None)  # the latest that clocks have shown
+    shown = (BEGIN - MINUTE).astimezone(info).replace(tzinfo=None)  # the latest local time shown so far
     instant = BEGIN
     while instant < END:
         local = instant.astimezone(info).replace(tzinfo=None)
@@ -86,7 +88,7 @@ def main():
         found, changes = walk(zone)
         print(f"{zone}: {len(changes)} changes", file=sys.stderr)
         for text, instants in found.items():
-            # 26 hours around the changes of 2027, where it is readable.
+            # Prints the instants within 26 hours around the changes of 2027, if fewer than five.
             near = [i for i in instants if any(abs(i - c) <= timedelta(hours=13) for c in changes) and i.year == 2027]
             near = near if len(near) < 5 else []
             shown = ", ".join(f'"{i:%Y-%m-%dT%H:%MZ}"' for i in near)

@@ -4,7 +4,7 @@ import Testing
 @Suite(.timeLimit(.minutes(60)))
 struct ErrorSignatureTests {
     @Test(
-        "Numbers, ids and quoted texts are replaced, words are not",
+        "Numbers, ids and quoted texts are replaced, but words are not",
         arguments: [
             ("timed out after 30s", "E: timed out after Ns"),
             ("status 503 of \"https://h/1?a=2\", try 2", "E: status 503 of \"…\", try N"),

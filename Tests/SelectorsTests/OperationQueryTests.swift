@@ -32,7 +32,7 @@ struct OperationQueryTests {
         try OperationQuery(parsing: text).matches(detail, now: Self.now)
     }
 
-    @Test("Terms choose states and queues; a comma means or, a minus not")
+    @Test("Terms select states and queues: a comma means or, a minus means not")
     func places() throws {
         let query = try OperationQuery(parsing: ["state:dead,retrying", "-queue:mail*"])
         #expect(query.states == [.retrying, .dead])
@@ -75,14 +75,14 @@ struct OperationQueryTests {
     )
     func notMatching(text: String) throws { #expect(try !matches(text, detail())) }
 
-    @Test("The age counts from the start of what runs, the end of what ended, and the enqueue of what waits")
+    @Test("The age counts from the start, the end or the enqueue, depending on the state")
     func ages() throws {
         #expect(try matches("age:>11m age:<12m", detail(.executing)))
         #expect(try matches("age:>59m", detail(.ready)))
         #expect(try matches("age:<=5m", detail(.finished)))
     }
 
-    @Test("An age ends the walk of ended operations, newest first, and only of these")
+    @Test("An age limit ends the walk through ended operations, and only through these")
     func earlyEnd() throws {
         let young = try OperationQuery(parsing: "age:<4m")
         #expect(young.endsWalk(at: detail(.dead), now: Self.now))
@@ -92,14 +92,14 @@ struct OperationQueryTests {
         }
     }
 
-    @Test("A queue of the query that does not exist is named, with a similar one")
+    @Test("An unknown queue in a query is reported with a similar name")
     func unknownQueues() throws {
         let query = try OperationQuery(parsing: "queue:mial,video,v* -queue:other")
         let sentences = query.unknownQueues(of: ["mail", "video"])
         #expect(sentences == ["there is no queue \"mial\"; did you mean \"mail\"?"])
     }
 
-    @Test("A group stands for its members; until these are known, nothing matches")
+    @Test("A group matches its members, and nothing until they are known")
     func groups() async throws {
         let member = DependencyName(Self.id, queue: "mail")
         let other = DependencyName(Self.id, queue: "video")
@@ -122,7 +122,7 @@ struct OperationQueryTests {
         #expect(throws: QueryError.self) { try OperationQuery(parsing: "group:") }
     }
 
-    @Test("id: takes what names an operation: an id, its end, the text of an --id, each also with its queue")
+    @Test("id: accepts an id, its end, or the text of an --id, each with or without its queue")
     func ids() throws {
         let id = Self.id.description
         for text in [
@@ -139,7 +139,7 @@ struct OperationQueryTests {
         #expect(try matches("id:import-2026", own) && !matches("id:import-2027", own))
     }
 
-    @Test("What was looked up takes the place of a value of id:; ends and patterns are searched for")
+    @Test("A looked-up value of id: replaces the term, while ends and patterns are searched for")
     func lookedUp() throws {
         let id = Self.id
         func resolved(_ text: String) throws -> OperationQuery {
@@ -166,7 +166,7 @@ struct OperationQueryTests {
         #expect(try resolved("id:other").states.allSatisfy { !$0.isTerminal })
     }
 
-    @Test("A part of a path in quotes may have dots, colons, blanks and quotes")
+    @Test("A quoted part of a path may contain dots, colons, blanks and quotes")
     func quotedPaths() throws {
         let detail = detail(arguments: #"{"a.b":1,"c:d":{"e f":2},"g\"h":3,"i":{"j.k":[4]}}"#)
         for text in [
@@ -178,7 +178,7 @@ struct OperationQueryTests {
     }
 
     @Test(
-        "What would be compared as a text, and find nothing, is refused, and says what to write",
+        "A comparison that would match nothing is refused with the correct form",
         arguments: [
             ("args.n:>x", "args.n:>41"), ("args.n:=41", "args.n:42 (equal)"), ("args.n:!=41", "-args.n:42 (not equal)"),
             ("args.n:>1,2", "args.n:>41"), ("name:>a", #"name:">a""#), ("tag:<5", "tag:\"<5\""),
@@ -199,7 +199,7 @@ struct OperationQueryTests {
         #expect(try matches("args.user:Ann", detail(arguments: #"{"user":"\u0041nn"}"#)))
     }
 
-    @Test("An envelope that cannot be read has the name unreadable")
+    @Test("An envelope that cannot be parsed has the name unreadable")
     func unreadable() throws {
         var detail = detail()
         detail.record.envelope = Array("not json".utf8)
@@ -209,7 +209,7 @@ struct OperationQueryTests {
         #expect(try OperationQuery(parsing: "-name:a name:b* tag:c").sought == SoughtText([["b", ""]]))
     }
 
-    @Test("Encrypted arguments without a key are not known to match; what costs no key is compared")
+    @Test("Encrypted arguments without a key are unread, but other fields are compared")
     func encrypted() throws {
         var envelope = OperationEnvelope(name: "SendEmail", arguments: Array(#""AAAA""#.utf8), tags: ["vip"])
         envelope.encryptionKey = "k1"
@@ -223,7 +223,7 @@ struct OperationQueryTests {
         }
     }
 
-    @Test("Hidden arguments match as *** only")
+    @Test("Hidden arguments match only as ***")
     func redacted() throws {
         let view = PayloadView(redaction: try Redaction(parsing: "args.user.name", hidesAll: false))
         let query = try OperationQuery(parsing: "args.user.name:'Ann Lee'")
@@ -231,7 +231,7 @@ struct OperationQueryTests {
         #expect(try OperationQuery(parsing: "lee").match(detail(), now: Self.now, view: view) == .no)
     }
 
-    @Test("A tag from -t is compared as it is; patterns are only in a query", arguments: ["v1*", "v10-prod", "*", ""])
+    @Test("A tag from -t is compared literally, only queries have patterns", arguments: ["v1*", "v10-prod", "*", ""])
     func exactTags(tag: String) throws {
         let detail = detail(tags: [tag])
         for asked in ["v1*", "v10-prod", "*", ""] {
@@ -243,7 +243,7 @@ struct OperationQueryTests {
     }
 
     @Test(
-        "What cannot be read is refused with what may have been meant",
+        "An invalid query is refused with a suggestion",
         arguments: [
             ("stat:dead", "did you mean \"state\"?"), ("state:raedy", "did you mean \"ready\"?"),
             ("dead", "is a state"), ("queue:", "no value"), ("tag:a,,b", "no value"),

@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(60)))
 struct SuggestionTests {
-    @Test("A slip of the finger is recognised, another word is not")
+    @Test("A typing error is recognised, but another word is not")
     func nearest() {
         let queues = ["mail", "video", "reports"]
         #expect(Suggestion.nearest(to: "mial", among: queues) == "mail")
@@ -13,7 +13,7 @@ struct SuggestionTests {
         #expect(Suggestion.nearest(to: "", among: queues) == nil)
     }
 
-    @Test("A beginning is more than a slip: the shortest word that begins so")
+    @Test("A prefix beats a typing error, and suggests the shortest word")
     func beginnings() {
         let options = ["--args", "--priority", "--program", "--pri"]
         #expect(Suggestion.nearest(to: "--prio", among: options) == "--priority")

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The graph of an operation", .timeLimit(.minutes(60)))
 struct DetailGraphTests {
-    @Test("Each operation stands below what it depends on, with its state and its time; the shown one is marked")
+    @Test("Each operation stands below its dependency, with state and time, and the shown one is marked")
     func tree() {
         #expect(
             lines(model(pipeline), 80, 24) == """
@@ -35,7 +35,7 @@ struct DetailGraphTests {
         )
     }
 
-    @Test("A narrow screen has short ids, the critical path in its own line, and the letters of the other tabs")
+    @Test("A narrow screen has short ids, the critical path in its own line, and only letters for the other tabs")
     func narrow() {
         #expect(
             lines(model(pipeline), 59, 14) == """
@@ -53,7 +53,7 @@ struct DetailGraphTests {
         #expect(model(pipeline).grid(40, 10).text(row: 2) == " [i] [a] [l] [g]raph [t] [r]")
     }
 
-    @Test("It is drawn and scrolled at every size, in ASCII too; a line of it has room from 30 by 4 on")
+    @Test("The graph is drawn and scrolled at every size, also in ASCII, and shows a line of it from 30 by 4 on")
     func sizes() {
         let chain = graph((1...200).map { ($0, "step", .blocked, $0 == 1 ? [] : [$0 - 1]) }, isCutShort: true)
         for (width, height) in [(1, 1), (29, 3), (30, 4), (30, 5), (59, 14), (60, 15), (79, 24), (130, 35)] {
@@ -77,7 +77,7 @@ struct DetailGraphTests {
         #expect(model(chain).grid(80, 24).text.contains("there are more; these are the nearest 200"))
     }
 
-    @Test("Of siblings twenty are drawn, the others counted by state; the shown operation is one of the twenty")
+    @Test("Twenty siblings are drawn, including the shown operation, and the others are counted by state")
     func folded() {
         let parts = (2...201).map { number -> Part in (number, "part", number > 191 ? .finished : .blocked, [1]) }
         let graph = graph([(1, "split", .executing, [])] + parts + [(300, "merge", .blocked, Array(2...201))])
@@ -96,7 +96,7 @@ struct DetailGraphTests {
         #expect(rows(300).contains { $0.contains("merge") && $0.hasSuffix("◀") })
     }
 
-    @Test("Many roots are counted, too, and what leads to the shown operation is drawn")
+    @Test("Further roots are counted, and the path to the shown operation is drawn")
     func foldedRoots() {
         let parts = (1...50).map { number -> Part in (number, "part", .ready, []) }
         let graph = graph(parts + [(60, "notify", .blocked, [45]), (61, "merge", .blocked, Array(1...50))])
@@ -106,7 +106,7 @@ struct DetailGraphTests {
         #expect(text.contains("|- B \(id(60)) notify  blocked  <"))
     }
 
-    @Test("g reads it at once, and again with each snapshot; neither on other tabs nor while the screen is frozen")
+    @Test("g reads the graph at once and with each snapshot, but not on other tabs or a frozen screen")
     func reading() {
         var model = model(nil, isReadOnly: true)
         _ = model.type("i")
@@ -126,7 +126,7 @@ struct DetailGraphTests {
         #expect(model.type("l") == [] && model.type("g") == [])
     }
 
-    @Test("The fetcher reads at most 200 operations, and none while the tab is not shown")
+    @Test("The fetcher reads at most 200 operations, and none while the tab is hidden")
     func fetching() async throws {
         let broker = InMemoryBroker()
         let first = NewOperation(envelope: OperationEnvelope(name: "first").encoded())
@@ -149,7 +149,7 @@ struct DetailGraphTests {
         #expect(read[1]?.order.count == 200 && read[1]?.isCutShort == true)
     }
 
-    @Test("The facts say what it needs, first what it waits for, and what needs it, as far as there is room")
+    @Test("The facts list dependencies, unmet ones first, and dependents, as far as they fit")
     func facts() {
         var reading = reading(nil)
         #expect(!lines(with: reading).contains("need"))
@@ -179,7 +179,7 @@ struct DetailGraphTests {
         )
     }
 
-    @Test("The facts of a group have a bar and its members, and say whether it is open")
+    @Test("The facts of a group have a bar and its members, and show whether it is open")
     func group() {
         var reading = reading(nil)
         var group = detail(8, GroupTerms.name, .blocked)
@@ -217,7 +217,7 @@ struct DetailGraphTests {
     }
 }
 
-// MARK: - What is drawn
+// MARK: - Graphs and screens
 
 extension DetailGraphTests {
     private typealias Part = (number: Int, name: String, state: OperationState, needs: [Int])
@@ -260,7 +260,7 @@ extension DetailGraphTests {
         )
     }
 
-    /// The detail screen of the longest-running operation, with its graph.
+    /// Returns the detail screen of the longest-running operation, with its graph.
     private func model(_ graph: OperationGraph?, isReadOnly: Bool = false) -> MonitorModel {
         var model = shopModel(isReadOnly: isReadOnly)
         _ = model.handle(.enter)
@@ -269,7 +269,7 @@ extension DetailGraphTests {
         return model
     }
 
-    /// What stands below the header and above the footer.
+    /// Returns the lines below the header and above the footer.
     private func lines(_ model: MonitorModel, _ width: Int, _ height: Int, ascii: Bool = false) -> String {
         let grid = model.grid(width, height, ascii: ascii)
         let rows = (1..<height - 1).map { grid.text(row: $0) }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The monitor's screens", .timeLimit(.minutes(60)))
 struct DetailViewTests {
-    @Test("One operation, as a whole")
+    @Test("The detail screen shows the facts of one operation")
     func detail() {
         var model = shopModel()
         _ = model.handle(.enter)
@@ -33,7 +33,7 @@ struct DetailViewTests {
         #expect(model.grid(80, 24).text(row: 1).hasSuffix("(removed meanwhile)"))
     }
 
-    @Test("The tabs of one operation: attempts, log, timeline and raw")
+    @Test("The detail screen has tabs for attempts, log, timeline and raw JSON")
     func detailTabs() {
         var model = shopModel()
         _ = model.handle(.enter)
@@ -67,7 +67,7 @@ struct DetailViewTests {
         #expect(model.type("y") == [.copy("01KDZ9GN4R0000000000000008")])
     }
 
-    @Test("The timeline shows what came back from a lost worker as waiting")
+    @Test("The timeline shows an operation recovered from a lost worker as waiting")
     func timelineOfRecovery() throws {
         var detail = try #require(shopReading().detail)
         detail.cancel = nil

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("The events' screen", .timeLimit(.minutes(60)))
+@Suite("The events screen", .timeLimit(.minutes(60)))
 struct EventsScreenTests {
     private func batch(_ from: Int64, _ states: [OperationState], of queue: String = "mail") -> EventBatch {
         EventBatch(
@@ -17,7 +17,7 @@ struct EventsScreenTests {
         )
     }
 
-    @Test("Kept events come first, live ones after them once, and lost messages are said")
+    @Test("Stored events come first, then live ones once, and lost messages are counted")
     func log() {
         var log = EventLog()
         log.add(batch(2, [.executing]), at: .seconds(1))
@@ -37,7 +37,7 @@ struct EventsScreenTests {
         #expect(log.take(time: noon, now: .seconds(5)).lines.isEmpty)
     }
 
-    @Test("The newest lines are followed; scrolled back they stay; a filter leaves lines out; frozen nothing moves")
+    @Test("The newest lines are followed, a scrolled or frozen screen stays, and a filter leaves lines out")
     func screen() {
         var model = shopModel()
         _ = model.type("5")
@@ -69,7 +69,7 @@ struct EventsScreenTests {
         #expect(model.grid(80, 24).text.contains(#"ann\x1b[2J"#))
     }
 
-    @Test("c shows only what people changed, and all again; a text still leaves lines out")
+    @Test("c switches between changes by people and all events, and a filter still applies")
     func changes() {
         var model = shopModel()
         _ = model.type("5")
@@ -95,7 +95,7 @@ struct EventsScreenTests {
         #expect(model.events.shown.count == 5)
     }
 
-    @Test("Events are read while their screen is shown, beginning with what was kept")
+    @Test("Events are read while their screen is shown, beginning with stored ones")
     func reading() async throws {
         let broker = InMemoryBroker()
         let new = NewOperation(envelope: OperationEnvelope(name: "job").encoded())
@@ -114,7 +114,7 @@ struct EventsScreenTests {
         #expect(contents.contains(.transition(new.id, .cancelled)))
     }
 
-    @Test("However many events were kept, the replay ends with the newest")
+    @Test("The replay ends with the newest event, even if many events are stored")
     func longReplay() async throws {
         let broker = InMemoryBroker()
         var last: OperationID?

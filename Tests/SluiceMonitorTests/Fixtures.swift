@@ -87,7 +87,7 @@ extension ExecutingRow {
     }
 }
 
-/// The namespace of the drawings: two queues and what runs in them, a paused one, one lost worker.
+/// The namespace of the drawings: two queues with running operations, a paused queue, and a lost worker.
 func shop(receivedAt: Duration = .seconds(10)) -> NamespaceSnapshot {
     let mail = QueueSnapshot.make(
         "mail",
@@ -128,7 +128,7 @@ func shop(receivedAt: Duration = .seconds(10)) -> NamespaceSnapshot {
     return NamespaceSnapshot(queues: [video, mail, reports], receivedAt: receivedAt)
 }
 
-/// A monitor that has read the shop.
+/// Returns a monitor that has read the shop.
 func shopModel(isReadOnly: Bool = false) -> MonitorModel {
     var model = MonitorModel(namespace: "shop", place: "redis://10.0.0.5:6379/0", isReadOnly: isReadOnly)
     model.ingest(shop())
@@ -141,12 +141,12 @@ extension MonitorModel {
         return MonitorView(self, size: size, now: now, style: Style(usesASCII: ascii)).grid()
     }
 
-    /// Takes keys in; characters stand for themselves.
+    /// Handles keys, given as characters.
     mutating func type(_ text: String) -> [MonitorCommand] { text.flatMap { handle(.character($0)) } }
 }
 
 extension InMemoryBroker {
-    /// Open groups of these names.
+    /// Opens groups with these names.
     func openGroups(_ names: [String], queue: String) async throws -> [OperationID] {
         let groups = names.map { name in
             let arguments = (["name": .string(name)] as JSONValue).serializedBytes()
@@ -160,7 +160,7 @@ extension InMemoryBroker {
     }
 }
 
-/// The record and the log of an operation of the shop that runs.
+/// Returns the record and the log of a running operation of the shop.
 func shopReading() -> DetailReading {
     let envelope = OperationEnvelope(
         name: "encode.part7",

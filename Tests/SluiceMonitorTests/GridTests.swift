@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-/// A terminal of the tests: understands what the monitor writes, and nothing else.
+/// A terminal for tests that understands only the sequences that the monitor writes.
 private struct TestTerminal {
     let size: ScreenSize
     var glyphs: [[String]]
@@ -66,7 +66,7 @@ struct GridTests {
             .joined(separator: "\n")
     }
 
-    @Test("Equal screens need no byte at all")
+    @Test("Equal screens need no bytes")
     func nothing() {
         var grid = Grid(size)
         grid.put("hello", x: 1, y: 1, look: Look(.dead))
@@ -74,7 +74,7 @@ struct GridTests {
         #expect(GridDiff.bytes(from: Grid(size), to: Grid(size), style: Style()) == [])
     }
 
-    @Test("One changed cell costs one move and one character, in one synchronised update")
+    @Test("One changed cell costs one move and one character, in one synchronized update")
     func oneCell() {
         var old = Grid(size)
         old.put("live 0.1s", x: 0, y: 0)
@@ -84,7 +84,7 @@ struct GridTests {
         #expect(String(decoding: bytes, as: UTF8.self) == "\u{1B}[?2026h\u{1B}[1;8H\u{1B}[0m2\u{1B}[0m\u{1B}[?2026l")
     }
 
-    @Test("Whatever was on the screen, the difference makes the new one of it")
+    @Test("The difference turns any screen into the new one")
     func random() {
         var generator = SeededGenerator(seed: 5)
         let words = ["plain", "日本", "é", "👩‍💻", "►█░", "\u{1B}[2J", "e\u{301}x", "…", "  "]
@@ -113,13 +113,13 @@ struct GridTests {
         }
     }
 
-    @Test("Another size draws everything anew")
+    @Test("A screen of another size is drawn anew")
     func resized() {
         let bytes = GridDiff.bytes(from: Grid(ScreenSize(width: 5, height: 1)), to: Grid(size), style: Style())
         #expect(String(decoding: bytes, as: UTF8.self).contains("\u{1B}[2J"))
     }
 
-    @Test("Half of a wide glyph never stays behind, and none is cut at the edge")
+    @Test("Half of a wide glyph never stays behind, and no wide glyph is cut at the edge")
     func wideGlyphs() {
         var grid = Grid(ScreenSize(width: 5, height: 1))
         grid.put("日本語", x: 0, y: 0)
@@ -130,7 +130,7 @@ struct GridTests {
         #expect(full(grid) == " xy  ")
     }
 
-    @Test("Negative and absurd sizes are bounded")
+    @Test("Negative and huge sizes are bounded")
     func sizes() {
         #expect(ScreenSize(width: -3, height: -1) == ScreenSize(width: 0, height: 0))
         #expect(ScreenSize(width: .max, height: .max).width == 1_000)
@@ -139,7 +139,7 @@ struct GridTests {
         #expect(grid.text.isEmpty)
     }
 
-    @Test("No control character leaves the grid, and ASCII screens have nothing but ASCII")
+    @Test("The grid contains no control characters, and an ASCII screen only ASCII")
     func hazards() {
         var grid = Grid(ScreenSize(width: 20, height: 1))
         grid.put("a\u{1B}b\u{202E}c\u{9B}\r\n", x: 0, y: 0)
@@ -149,7 +149,7 @@ struct GridTests {
         #expect(ascii.text(row: 0) == "?~-? x")
     }
 
-    @Test("A name of which the end matters is cut at its beginning, whole characters only")
+    @Test("A name whose end matters is cut at its beginning, at whole characters")
     func keepingEnd() {
         #expect("vm-20655".keepingEnd(toWidth: 8, mark: "…") == "vm-20655")
         #expect("web-host-20655".keepingEnd(toWidth: 8, mark: "…") == "…t-20655")
@@ -157,7 +157,7 @@ struct GridTests {
         #expect("x".keepingEnd(toWidth: 0, mark: "…") == "…")
     }
 
-    @Test("Without colour the bytes have none")
+    @Test("Output without colour contains no colour codes")
     func noColour() {
         let grid = shopModel().grid(80, 24)
         let plain = String(decoding: GridDiff.bytes(from: nil, to: grid, style: Style(usesColor: false)), as: UTF8.self)

@@ -11,7 +11,7 @@ struct KeyDecoderTests {
     }
 
     @Test(
-        "Bytes of a terminal become keys",
+        "The bytes of a terminal become keys",
         arguments: [
             ("q", [Key.character("q")]), ("G?", [.character("G"), .character("?")]), ("\r", [.enter]), ("\n", [.enter]),
             ("\t", [.tab]), ("\u{7F}", [.backspace]), ("\u{8}", [.backspace]), ("\u{3}", [.control("c")]),
@@ -27,7 +27,7 @@ struct KeyDecoderTests {
         #expect(decode(text) == keys)
     }
 
-    @Test("A sequence may come byte by byte")
+    @Test("A sequence may arrive byte by byte")
     func pieces() {
         var decoder = KeyDecoder()
         let keys = Array("\u{1B}[5~é".utf8).flatMap { decoder.decode([$0]) }
@@ -35,7 +35,7 @@ struct KeyDecoderTests {
         #expect(!decoder.isWaiting)
     }
 
-    @Test("An escape waits for what may follow, and is the key when nothing does")
+    @Test("An escape byte waits for more bytes, and is the Escape key if none follow")
     func loneEscape() {
         var decoder = KeyDecoder()
         #expect(decoder.decode([0x1B]).isEmpty)
@@ -46,7 +46,7 @@ struct KeyDecoderTests {
         #expect(decoder.decode(Array("j".utf8)) == [.character("j")])
     }
 
-    @Test("No bytes at all make it wait for ever or fail")
+    @Test("No byte sequence makes the decoder wait forever or fail")
     func fuzz() {
         var generator = SeededGenerator(seed: 11)
         var stuck: [[UInt8]] = []

@@ -5,7 +5,7 @@ import TerminalText
 
 @Suite("The table of keys", .timeLimit(.minutes(60)))
 struct KeyTableTests {
-    @Test("In each place a key has one meaning, and each action has a key", arguments: KeyPlace.allCases)
+    @Test("A key has one meaning in each place, and each action has a key", arguments: KeyPlace.allCases)
     func unique(place: KeyPlace) {
         let keys = KeyTable.bindings(in: place, isReadOnly: false).flatMap(\.actions.keys)
         #expect(Set(keys).count == keys.count)
@@ -13,7 +13,7 @@ struct KeyTableTests {
         #expect(actions == Set(KeyAction.allCases))
     }
 
-    @Test("Read-only has all keys but those that change something", arguments: KeyPlace.allCases)
+    @Test("Read-only mode has all keys except those that change something", arguments: KeyPlace.allCases)
     func readOnly(place: KeyPlace) {
         for binding in KeyTable.bindings(in: place, isReadOnly: false) {
             for (key, action) in binding.actions {
@@ -23,7 +23,7 @@ struct KeyTableTests {
         }
     }
 
-    @Test("The help has all keys of the place, and those only", arguments: [(80, 24), (60, 15), (30, 10)])
+    @Test("The help lists exactly the keys of the place", arguments: [(80, 24), (60, 15), (30, 10)])
     func help(width: Int, height: Int) {
         var model = shopModel(isReadOnly: true)
         _ = model.type("?")

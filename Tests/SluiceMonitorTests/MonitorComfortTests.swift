@@ -6,9 +6,9 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("The monitor's keys for comfort", .timeLimit(.minutes(60)))
+@Suite("The monitor's convenience keys", .timeLimit(.minutes(60)))
 struct MonitorComfortTests {
-    @Test("/ selects the next row that has the text, n and N go on, and what is not there is said")
+    @Test("/ selects the next row that contains the text, n and N continue, and a missing text is reported")
     func search() {
         var model = shopModel()
         _ = model.type("/mail")
@@ -26,7 +26,7 @@ struct MonitorComfortTests {
         #expect(model.selectedItem == .worker("w2"))
     }
 
-    @Test("In the log / goes to the next line that has the text")
+    @Test("In the log, / goes to the next line that contains the text")
     func searchLog() {
         var pane = DetailPane(OperationAddress(queue: "q", id: id(1)))
         let lines = (0..<30).map { LogLine(Array("line \($0).".utf8)) }
@@ -39,7 +39,7 @@ struct MonitorComfortTests {
         #expect(pane.tab == .logs && !pane.isFollowing)
     }
 
-    @Test("+ and - choose the time between two reads, between 250 ms and 60 s")
+    @Test("+ and - change the interval between reads, from 250 ms to 60 s")
     func interval() {
         var model = shopModel()
         #expect(model.type("+") == [.interval(.milliseconds(500))])
@@ -48,7 +48,7 @@ struct MonitorComfortTests {
         #expect(model.interval == .seconds(60))
     }
 
-    @Test("An interval below a second is shown as it is, and so is the age of old data")
+    @Test("Intervals and ages below a second are shown with fractions")
     func intervals() {
         for (interval, text) in [
             (Duration.milliseconds(500), "0.5s"), (.milliseconds(250), "0.25s"), (.seconds(5), "5s"),
@@ -64,7 +64,7 @@ struct MonitorComfortTests {
         #expect([1, 9, 10, 999].map { DurationText.fine(.milliseconds($0)) } == ["0.0s", "0.0s", "0.01s", "0.99s"])
     }
 
-    @Test("F lets the selection stay in its line when rows change places")
+    @Test("F keeps the selection on its line when rows change places")
     func follow() {
         var model = shopModel()
         _ = model.type("3g")
@@ -87,7 +87,7 @@ struct MonitorComfortTests {
         #expect(model.grid(120, 24).text.contains("01KDZ9GN4R0000000000000008"))
     }
 
-    @Test("E saves what the screen shows: operations as list has them, the others as stats has them")
+    @Test("E saves the shown data: operations in the format of list, other screens in the format of stats")
     func export() throws {
         var model = shopModel()
         guard case .export(let stats, let file) = try #require(model.type("E").first) else {
@@ -117,7 +117,7 @@ struct MonitorComfortTests {
         return FiguresBoard(["mail": FiguresReply(time: noon, rows: rows)])
     }
 
-    @Test("The overview has percentiles of the last minutes and the last hour, the queues' screen those of each queue")
+    @Test("The overview shows recent percentiles and the last hour, the queues screen those of each queue")
     func percentiles() {
         var snapshot = shop()
         snapshot.queues[2].workers.removeLast()
@@ -133,7 +133,7 @@ struct MonitorComfortTests {
         #expect(model.grid(120, 24).text(row: 6).contains("⣀⣀⣀⣀⣀⣀⣀⣀⣀⣿"))
     }
 
-    @Test("Figures are read for the overview and the queues, and not at each pass")
+    @Test("Statistics are read only while the overview or the queues screen is shown")
     func reading() async throws {
         let broker = InMemoryBroker()
         _ = try await broker.enqueue([NewOperation(envelope: OperationEnvelope(name: "a").encoded())], queue: "a")

@@ -36,19 +36,19 @@ struct MonitorFetcherTests {
     }
 
     @Test(
-        "A change in a queue is read long before the interval is over, but not sooner than 250 ms after the last read"
+        "A change in a queue is read long before the interval is over, but not within 250 ms after the last read"
     )
     func hints() async throws {
         let broker = InMemoryBroker()
         _ = try await broker.enqueue([operation()], queue: "a")
         let start = ContinuousClock.now
-        // So long that a slow machine does not reach the second read without a change.
+        // The interval is long enough that even a slow machine makes the second read only after a change.
         let fetcher = MonitorFetcher(broker, origin: start, interval: .seconds(3600))
         let log = Log()
         let task = Task { await fetcher.run { log.add($0) } }
         defer { task.cancel() }
         try await eventually { log.reads.count == 1 }
-        // Until the fetcher listens, changes are lost. One of the next ones is noticed.
+        // Changes are lost until the fetcher listens. A later one is noticed.
         try await eventually {
             _ = try await broker.enqueue([operation()], queue: "a")
             return log.reads.count >= 5
@@ -60,7 +60,7 @@ struct MonitorFetcherTests {
         #expect((reads.last?.0.counts[.ready] ?? 0) > 1)
     }
 
-    @Test("Changes that never stop are read less and less often, down to once a second; after a pause at once again")
+    @Test("Reads for constant changes become rarer, down to one a second, and are fast again after a pause")
     func hintPace() {
         var pace = HintPace()
         let gaps = (0..<5).map { _ in
@@ -73,7 +73,7 @@ struct MonitorFetcherTests {
         #expect(pace.hint() == .milliseconds(250))
     }
 
-    @Test("It reads at once on request, with the shown operation")
+    @Test("The fetcher reads at once on request, with the shown operation")
     func hurry() async throws {
         let broker = InMemoryBroker()
         let new = operation("look.at.me")
@@ -90,7 +90,7 @@ struct MonitorFetcherTests {
         #expect(log.details[0].detail?.displayName == "look.at.me")
     }
 
-    @Test("Lost workers are read while they are on the screen")
+    @Test("Lost workers are read while their screen is shown")
     func lostWorkers() async throws {
         let broker = InMemoryBroker()
         let worker = WorkerID()
@@ -106,7 +106,7 @@ struct MonitorFetcherTests {
         #expect(log.lost.map { $0.map(\.id) } == [[worker.description]])
     }
 
-    @Test("Schedules are read while they are on the screen")
+    @Test("Schedules are read while their screen is shown")
     func schedules() async throws {
         let broker = InMemoryBroker()
         for (id, due) in [("late", 9_000_000_000_000), ("soon", 8_000_000_000_000)] as [(String, Int64)] {
@@ -122,7 +122,7 @@ struct MonitorFetcherTests {
         #expect(log.schedules.map { $0.map(\.stored.id) } == [["soon", "late"]])
     }
 
-    @Test("Groups that have not ended are read while they are on the screen")
+    @Test("Groups that have not ended are read while their screen is shown")
     func groups() async throws {
         let broker = InMemoryBroker()
         let ids = try await broker.openGroups(["nightly", "weekly", "ended"], queue: "a")
@@ -137,7 +137,7 @@ struct MonitorFetcherTests {
         #expect(log.groups.map { Set($0.map(\.name)) } == [["nightly", "weekly"]])
     }
 
-    @Test("A stream of snapshots ends when its closure returns false, and its first failure is thrown")
+    @Test("A stream of snapshots ends when its closure returns false")
     func stream() async throws {
         let broker = InMemoryBroker()
         _ = try await broker.enqueue([operation()], queue: "a")

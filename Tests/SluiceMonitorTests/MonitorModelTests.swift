@@ -9,7 +9,7 @@ struct MonitorModelTests {
         .operation(OperationAddress(queue: queue, id: id(number)))
     }
 
-    @Test("Until a key moves the selection, the longest-running operation is selected; without one the first queue")
+    @Test("Until a key moves the selection, it is the longest-running operation, or else the first queue")
     func firstSelection() {
         #expect(shopModel().selectedItem == operation("video", 8))
         var idle = MonitorModel(namespace: "n", place: "")
@@ -18,7 +18,7 @@ struct MonitorModelTests {
         #expect(idle.selectedItem == .queue("a"))
     }
 
-    @Test("The selection follows the id while rows come, go and change places")
+    @Test("The selection follows the id while rows appear, disappear and change places")
     func selectionFollowsID() {
         var model = shopModel()
         _ = model.type("j")
@@ -30,7 +30,7 @@ struct MonitorModelTests {
         #expect(model.selectedItem == operation("mail", 7))
     }
 
-    @Test("Where the selected row is gone, the one in its place is selected; with none left, nothing")
+    @Test("If the selected row disappears, the row in its place is selected, or none if no row is left")
     func selectionOfVanished() {
         var model = shopModel()
         _ = model.type("j")
@@ -45,7 +45,7 @@ struct MonitorModelTests {
         #expect(model.dialog == nil)
     }
 
-    @Test("j, k, g, G and the arrows move, and stop at the ends")
+    @Test("j, k, g, G and the arrows move the selection, and stop at the ends")
     func moving() {
         var model = shopModel()
         _ = model.type("g")
@@ -60,7 +60,7 @@ struct MonitorModelTests {
         #expect(model.selectedItem == operation("mail", 7))
     }
 
-    @Test("Digits and Tab show the screens that there are, and no others")
+    @Test("Digits and Tab show the existing screens")
     func screens() {
         var model = shopModel()
         let shown = ["4", "2", "5", "9", "3", "1"].map { key in
@@ -75,7 +75,7 @@ struct MonitorModelTests {
         #expect(model.selectedItem == .worker("w1"))
     }
 
-    @Test("Enter opens the selected operation, Esc and q come back, q then quits")
+    @Test("Enter opens the selected operation, Esc and q go back, and q then quits")
     func detail() {
         var model = shopModel()
         #expect(model.handle(.enter) == [.refresh])
@@ -93,7 +93,7 @@ struct MonitorModelTests {
         #expect(model.operations.filterText == "queue:mail")
     }
 
-    @Test("c asks, and only y cancels, with the reason that was typed")
+    @Test("c asks first, and only y cancels, with the typed reason")
     func cancel() throws {
         var model = shopModel()
         let target = OperationAddress(queue: "video", id: id(8))
@@ -109,7 +109,7 @@ struct MonitorModelTests {
     }
 
     @Test(
-        "Everything but y leaves things as they are",
+        "Every key except y declines the question",
         arguments: [Key.enter, .escape, .character("n"), .character("q")]
     )
     func declined(key: Key) {
@@ -120,7 +120,7 @@ struct MonitorModelTests {
         #expect(model.notice?.text == "nothing was changed")
     }
 
-    @Test("The question keeps its operation when the selection moves away under it")
+    @Test("The question keeps its operation when the selection moves")
     func steadyQuestion() {
         var model = shopModel()
         _ = model.type("c")
@@ -130,14 +130,14 @@ struct MonitorModelTests {
         #expect(model.type("y") == [.cancel(OperationAddress(queue: "video", id: id(8)), reason: "")])
     }
 
-    @Test("P asks and then pauses a running queue, resumes a paused one")
+    @Test("P asks, then pauses a running queue or resumes a paused one")
     func pause() {
         var model = shopModel()
         #expect(model.type("Py") == [.setPaused(true, queue: "video")])
         #expect(model.type("gjPy") == [.setPaused(false, queue: "reports")])
     }
 
-    @Test("A change that waits for Redis is shown, Esc withdraws it, and no other one is confirmed meanwhile")
+    @Test("A change that waits for Redis is shown, can be withdrawn with Esc, and blocks other changes")
     func pending() {
         var model = shopModel()
         #expect(model.type("Py") == [.setPaused(true, queue: "video")])
@@ -156,14 +156,14 @@ struct MonitorModelTests {
         #expect(model.handle(.escape) == [] && footer() == " cannot reach Redis")
     }
 
-    @Test("A change is sent or withdrawn, and never both")
+    @Test("A change is either sent or withdrawn, never both")
     func gate() {
         let (sent, withdrawn) = (ChangeGate(), ChangeGate())
         #expect(sent.send() && !sent.withdraw() && !sent.send())
         #expect(withdrawn.withdraw() && !withdrawn.send() && !withdrawn.withdraw())
     }
 
-    @Test("Q quiets a worker and lets it claim again, T stops it; a lost one cannot be reached")
+    @Test("Q makes a worker quiet or resumes it, T stops it, and a lost worker is refused")
     func steering() throws {
         var model = shopModel()
         _ = model.type("4g")
@@ -182,14 +182,14 @@ struct MonitorModelTests {
         #expect(model.type("gQy") == [.steer(.resume, quiet)])
     }
 
-    @Test("Read-only takes the changes out of the keys")
+    @Test("Read-only mode removes the keys that change something")
     func readOnly() {
         var model = shopModel(isReadOnly: true)
         #expect(model.type("cP4QTy") == [.copy("w1")])
         #expect(model.dialog == nil)
     }
 
-    @Test("Ctrl-C ends it from everywhere")
+    @Test("Ctrl-C quits from every screen")
     func interrupt() {
         var model = shopModel()
         #expect(model.handle(.control("c")) == [.interrupt])
@@ -199,7 +199,7 @@ struct MonitorModelTests {
         #expect(model.handle(.control("c")) == [.interrupt])
     }
 
-    @Test("While frozen, the shown data does not change; then the newest is shown")
+    @Test("A frozen screen keeps its data, and then shows the newest")
     func frozen() {
         var model = shopModel()
         _ = model.type("p")
@@ -210,7 +210,7 @@ struct MonitorModelTests {
         #expect(model.board?.queues.map(\.name) == ["new"])
     }
 
-    @Test("Log lines are taken once, whatever was read twice or dropped meanwhile")
+    @Test("Log lines are added once, even if they are read twice or some were dropped")
     func log() {
         var pane = DetailPane(OperationAddress(queue: "q", id: id(1)))
         func read(_ first: Int, _ lines: [String]) {
@@ -234,7 +234,7 @@ struct MonitorModelTests {
         #expect(pane.isMissing)
     }
 
-    @Test("A reading of an operation that is not shown any more changes nothing")
+    @Test("A late reading of an operation that is no longer shown changes nothing")
     func lateReading() {
         var model = shopModel()
         _ = model.handle(.enter)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The monitor's screens", .timeLimit(.minutes(60)))
 struct MonitorViewTests {
-    @Test("The overview at the design size")
+    @Test("The overview at its design size")
     func overview() {
         #expect(
             shopModel().grid(80, 24).text == """
@@ -63,7 +63,7 @@ struct MonitorViewTests {
         #expect(model.grid(29, 4).text.contains("NO WRITES"))
     }
 
-    @Test("A limit of a queue is shown beside what runs")
+    @Test("The limit of a queue is shown beside its running operations")
     func limits() {
         var snapshot = shop()
         for index in snapshot.queues.indices where snapshot.queues[index].queue == "mail" {
@@ -100,7 +100,7 @@ struct MonitorViewTests {
         )
     }
 
-    @Test("Below 60 by 15: counters and what runs")
+    @Test("Below 60 by 15, the screen shows counters and running operations")
     func small() {
         #expect(
             shopModel().grid(40, 7).text == """
@@ -115,7 +115,7 @@ struct MonitorViewTests {
         )
     }
 
-    @Test("Below 30 by 4: one line")
+    @Test("Below 30 by 4, the screen shows one line")
     func oneLine() {
         #expect(shopModel().grid(29, 10).text(row: 0) == "►3 ∘1,204 ✗3 live 0.3s")
         #expect(shopModel().grid(29, 1, now: .seconds(14)).text(row: 0) == "►3 ∘1,204 ✗3 STALE 4s")
@@ -129,7 +129,7 @@ struct MonitorViewTests {
         #expect(header.contains("BLOCK"))
     }
 
-    @Test("The workers, with the lost one")
+    @Test("The workers screen shows live and lost workers")
     func workers() {
         var model = shopModel()
         _ = model.type("4")
@@ -144,7 +144,7 @@ struct MonitorViewTests {
         )
     }
 
-    @Test("The age of a worker is not cut, in days and hours or, if that is too long, in days")
+    @Test("The age of a worker is shown in days and hours, or only in days if that is too long")
     func ages() {
         for (age, text) in [
             (Int64(86_399), "23h59m"), (10 * 86_400 + 82_800, "10d23h"), (100 * 86_400 + 82_800, "100d"),
@@ -161,7 +161,7 @@ struct MonitorViewTests {
         }
     }
 
-    @Test("An operation whose worker is lost says so on each screen; one of a live worker of the same name does not")
+    @Test("An operation of a lost worker is marked on each screen, one of a live worker of the same name is not")
     func lostRows() {
         var snapshot = shop()
         snapshot.queues[2].executing.append(
@@ -199,7 +199,7 @@ struct MonitorViewTests {
         #expect(line("attempt").contains("LOST, to recover"))
     }
 
-    @Test("The counts of the header are those of stats, under the beginnings of their names")
+    @Test("The header shows the counts of stats under the beginnings of their names")
     func counts() throws {
         let snapshot = shop()
         let line = shopModel().grid(100, 24).text(row: 1)
@@ -213,7 +213,7 @@ struct MonitorViewTests {
         #expect(shown.count == 18)
     }
 
-    @Test("Below the workers stand those that were lost within a day, with what became of their operations")
+    @Test("The workers screen lists workers lost within a day, with the fate of their operations")
     func lostWorkers() {
         var model = shopModel()
         _ = model.type("4")
@@ -232,7 +232,7 @@ struct MonitorViewTests {
         #expect(model.grid(60, 15).text.contains("LOST in the last 24 h"))
     }
 
-    @Test("Below the queues stand the groups that have not ended: how many members have, and how many failed")
+    @Test("The queues screen lists groups that have not ended, with their ended and failed members")
     func groups() throws {
         func group(_ number: Int, _ name: String, _ ended: Int, of total: Int, failed: Int = 0, isOpen: Bool = false)
             throws
@@ -273,7 +273,7 @@ struct MonitorViewTests {
         for (width, height) in [(1, 1), (30, 4), (60, 15), (79, 24), (130, 35)] { _ = model.grid(width, height) }
     }
 
-    @Test("Below the queues stand their schedules, the next first: when each runs, or why it does not")
+    @Test("The queues screen lists schedules, the next one first, with the time or the reason why it does not run")
     func schedules() {
         var model = shopModel()
         _ = model.type("3")
@@ -320,7 +320,7 @@ struct MonitorViewTests {
         #expect(model.grid(60, 15).text.contains("SCHEDULES, the next first (4 of 5)"))
     }
 
-    @Test("What is unknown is a dash, never a zero")
+    @Test("An unknown value is a dash, never a zero")
     func unknown() {
         let model = MonitorModel(namespace: "shop", place: "redis://h:6379/0")
         let text = model.grid(80, 24).text
@@ -331,7 +331,7 @@ struct MonitorViewTests {
         #expect(model.grid(29, 1).text(row: 0) == "►– ∘– ✗– connecting")
     }
 
-    @Test("Old data stays, dimmed, and the header says why")
+    @Test("Old data stays dimmed, and the header shows the reason")
     func disconnected() {
         var model = shopModel()
         model.ingestFailure("cannot reach Redis", retryAt: .seconds(17))
@@ -343,7 +343,7 @@ struct MonitorViewTests {
         #expect(!shopModel().grid(100, 24)[1, 6].look.isDim)
     }
 
-    @Test("The footer names only what works")
+    @Test("The footer names only keys that work")
     func footer() {
         func footer(_ model: MonitorModel) -> String { model.grid(80, 24).text(row: 23) }
         var model = shopModel()
@@ -355,7 +355,7 @@ struct MonitorViewTests {
         #expect(footer(shopModel(isReadOnly: true)) == " Enter open  j k move  p freeze  ? help  q quit")
     }
 
-    @Test("The question stands in a box, in ASCII where that is asked for")
+    @Test("The question stands in a box, drawn in ASCII if requested")
     func dialog() {
         var model = shopModel()
         _ = model.type("c")
@@ -374,7 +374,7 @@ struct MonitorViewTests {
         #expect(model.grid(25, 3).text(row: 2) == "Cancel encode.part7? y/N")
     }
 
-    @Test("Hostile names reach no cell as control characters, and stay in their columns")
+    @Test("Hostile names put no control characters into cells, and stay in their columns")
     func hostile() {
         var snapshot = shop()
         let evil = "\u{1B}]0;pwned\u{7}\u{202E}日本語\u{9B}2J\r\n\tname"
@@ -394,7 +394,7 @@ struct MonitorViewTests {
         }
     }
 
-    @Test("No size makes it fail", arguments: 0...26)
+    @Test("The monitor draws every size", arguments: 0...26)
     func everySize(height: Int) {
         var models = [MonitorModel(namespace: "n", place: ""), shopModel(), shopModel(), shopModel(), shopModel()]
         _ = models[1].type("c")

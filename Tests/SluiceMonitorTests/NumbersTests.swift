@@ -10,7 +10,7 @@ struct RateTests {
         FlowTotals(["enqueued": enqueued, "finished": finished, "retried": 1])
     }
 
-    @Test("One snapshot has no rate, which is not the rate zero")
+    @Test("One snapshot has no rate, which differs from a rate of zero")
     func unknown() {
         var meter = RateMeter()
         #expect(meter.rates == Rates())
@@ -29,7 +29,7 @@ struct RateTests {
         #expect(abs((meter.rates.enqueued ?? 0) - 120.0 / 2.25) < 0.001)
     }
 
-    @Test("A gap is averaged over the gap")
+    @Test("The rate across a gap is the average over the gap")
     func gap() {
         var meter = RateMeter()
         meter.add(totals(0), at: 0)
@@ -38,7 +38,7 @@ struct RateTests {
         #expect(meter.rates.enqueued == 10)
     }
 
-    @Test("Totals or a clock that went back begin anew instead of showing a negative rate")
+    @Test("Totals or a clock that decrease start a new measurement instead of a negative rate")
     func restart() {
         for (next, time) in [(totals(3), Int64(2_000)), (totals(20), 500)] {
             var meter = RateMeter()
@@ -48,13 +48,13 @@ struct RateTests {
         }
     }
 
-    @Test("Everything that ends counts as out, every failed attempt as an error")
+    @Test("Every end counts as out, and every failed attempt as an error")
     func flows() {
         let totals = FlowTotals(["finished": 1, "dead": 2, "cancelled": 4, "expired": 8, "retried": 16, "removed": 99])
         #expect((totals.ended, totals.failed) == (15, 18))
     }
 
-    @Test("The namespace's rate is the sum of the known ones")
+    @Test("The rate of the namespace is the sum of the known rates")
     func sum() {
         var rates = NamespaceRates()
         for (time, amount) in [(Int64(0), Int64(0)), (2_000, 10)] {
@@ -71,7 +71,7 @@ struct RateTests {
 
 @Suite("The sparkline", .timeLimit(.minutes(60)))
 struct SparklineTests {
-    @Test("What happened between two snapshots is spread over the seconds between them")
+    @Test("The ended operations between two snapshots are spread over the seconds between them")
     func spread() {
         var history = ThroughputHistory()
         history.add(10, from: .seconds(1), to: .seconds(2))
@@ -82,7 +82,7 @@ struct SparklineTests {
         #expect(history.newest(-1).isEmpty)
     }
 
-    @Test("It forgets, and a clock that jumps does not hurt it")
+    @Test("The history is bounded, and survives a clock that jumps")
     func bounds() {
         var history = ThroughputHistory()
         for second in 0..<2_000 { history.add(1, from: .seconds(second), to: .seconds(second + 1)) }
@@ -93,7 +93,7 @@ struct SparklineTests {
         #expect(history.newest(5).isEmpty)
     }
 
-    @Test("Zero has a bar, the greatest value the tallest one")
+    @Test("Zero has a bar, and the greatest value has the tallest one")
     func bars() {
         #expect(Sparkline.text([0, 1, 2, 3, 4], ascii: false) == "⣀⣠⣤⣶⣿")
         #expect(Sparkline.text([0, 5], ascii: true) == "_#")
@@ -104,7 +104,7 @@ struct SparklineTests {
 @Suite("The truth meter", .timeLimit(.minutes(60)))
 struct FreshnessTests {
     @Test(
-        "It says live, STALE after three intervals, DISCONNECTED after a failed try, and what it waits for before the first"
+        "Data is connecting, then live, STALE after three intervals, or DISCONNECTED after a failed read"
     )
     func words() {
         var truth = TruthMeter(interval: .seconds(1))
@@ -125,7 +125,7 @@ struct FreshnessTests {
 
 @Suite("A namespace in one snapshot", .timeLimit(.minutes(60)))
 struct NamespaceSnapshotTests {
-    @Test("A worker of two queues is one worker, lost only when all of its leases have lapsed")
+    @Test("A worker of two queues is one worker, lost only if all of its leases have lapsed")
     func workers() {
         let both = [
             QueueSnapshot.make("a", workers: [.make("w1", inFlight: 2, lease: -1), .make("w2", lease: -5)]),
@@ -140,7 +140,7 @@ struct NamespaceSnapshotTests {
         #expect(workers[1].phase == "LOST")
     }
 
-    @Test("After an outage of the server no worker is lost until the lease floor has passed")
+    @Test("After an outage of the server, no worker is lost until the lease floor has passed")
     func leaseFloor() {
         var snapshot = QueueSnapshot.make("a", counts: [.ready: 1], workers: [.make("w1", lease: -5_000)])
         #expect(WorkerSummary.merge([snapshot])[0].isLost)
@@ -150,7 +150,7 @@ struct NamespaceSnapshotTests {
         #expect(QueueCondition(snapshot) == .running)
     }
 
-    @Test("A worker that several queues have lost is one, with all of its operations; the newest is first")
+    @Test("A worker lost in several queues is one worker with all of its operations, and the newest is first")
     func lost() {
         func make(_ id: String, at: Int64, _ handedBack: Int, _ dead: Int, _ cancelled: Int) -> LostWorker {
             var worker = LostWorker(worker: id, lostAt: at, recoveredAt: at + 1, beatAt: at - 15_000)
@@ -170,7 +170,7 @@ struct NamespaceSnapshotTests {
         #expect(table.count == 3 && table[2].contains("at 7") && table[2].contains("name of w1"))
     }
 
-    @Test("What runs longest comes first, unknown starts last, ties by id")
+    @Test("The longest run comes first, unknown starts come last, and equal ones are sorted by id")
     func executingOrder() {
         let queues = [
             QueueSnapshot.make("a", executing: [.make(3, name: "x"), .make(2, name: "x", runtime: 5)]),
@@ -179,7 +179,7 @@ struct NamespaceSnapshotTests {
         #expect(ExecutingSummary.merge(queues, workers: []).map(\.id) == [4, 1, 2, 3].map(id))
     }
 
-    @Test("It is idle when nothing waits and nothing runs, whatever has ended")
+    @Test("A namespace is idle if no operation waits or runs")
     func idle() {
         func isIdle(_ counts: [OperationState: Int]) -> Bool {
             NamespaceSnapshot(queues: [.make("a", counts: counts)], receivedAt: .zero).isIdle
@@ -188,7 +188,7 @@ struct NamespaceSnapshotTests {
         for state in OperationState.allCases where !state.isTerminal { #expect(!isIdle([state: 1]), "\(state)") }
     }
 
-    @Test("The stats object has every state and total, also where they are zero")
+    @Test("The stats object has every state and total, even if they are zero")
     func statsJSON() {
         let json = StatsJSON.object(shop(), namespace: "shop")
         #expect(json["v"] == 1)
@@ -205,7 +205,7 @@ struct NamespaceSnapshotTests {
         #expect(json["queues"]?[0]?["oldestReadySeconds"] == 14)
     }
 
-    @Test("A line of stat has plain numbers, and a dash for what is unknown")
+    @Test("A line of stat has plain numbers, and a dash for an unknown value")
     func statLine() {
         let line = StatLine(shop(), rates: Rates(enqueued: 212, ended: nil, failed: 0))
         #expect(line.text == "12:04:31 ready 1204 exec 3 fail 7 in/s 212 out/s –")
@@ -214,7 +214,7 @@ struct NamespaceSnapshotTests {
         #expect(line.json(namespace: "shop")["rates"]?["endedPerSecond"] == .null)
     }
 
-    @Test("The plain snapshot shows queues, what runs and workers, cuts nothing and lets no control character through")
+    @Test("The plain snapshot shows queues, running operations and workers uncut and without control characters")
     func plainText() {
         var snapshot = shop()
         snapshot.queues[0].executing[0].name = "evil\u{1B}[2J\u{202E}name"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SluiceMonitor
 
-@Suite("The operations' screen", .timeLimit(.minutes(60)))
+@Suite("The operations screen", .timeLimit(.minutes(60)))
 struct OperationsScreenTests {
     private func detail(_ number: Int, _ name: String, _ state: OperationState) -> OperationDetail {
         let record = OperationRecord(
@@ -26,7 +26,7 @@ struct OperationsScreenTests {
         return model
     }
 
-    @Test("2 shows it, Tab shows the next state and reads it, rows of the previous state are dropped")
+    @Test("2 shows the screen, Tab reads the next state, and rows of the previous state are dropped")
     func states() {
         var model = shopModel()
         _ = model.type("2")
@@ -40,7 +40,7 @@ struct OperationsScreenTests {
         #expect(model.operations.state == .executing)
     }
 
-    @Test("Rows are drawn with what they are about, and text from outside is escaped")
+    @Test("Rows show errors, and text from outside is escaped")
     func rows() {
         var dead = detail(2, "SendEmail", .dead)
         let failure = OperationFailure(type: "SMTP", message: "550\u{1B}[2J mailbox", attempt: 5, delivery: 1)
@@ -52,7 +52,7 @@ struct OperationsScreenTests {
         #expect(!text.contains("\u{1B}"))
     }
 
-    @Test("It is drawn at every size, in ASCII too, with the selected row visible from 30 by 4 on")
+    @Test("The screen is drawn at every size, also in ASCII, with the selected row visible from 30 by 4 on")
     func sizes() {
         var model = model(.ready, (0..<50).map { detail($0, "job\(49 - $0)", .ready) })
         _ = model.type("G")
@@ -65,7 +65,7 @@ struct OperationsScreenTests {
         }
     }
 
-    @Test("Enter opens a row; c cancels one that has not ended, and says so of one that has")
+    @Test("Enter opens a row, and c cancels an operation that has not ended")
     func actions() {
         var waiting = model(.ready, [detail(3, "wait", .ready)])
         let address = OperationAddress(queue: "mail", id: id(3))
@@ -77,7 +77,7 @@ struct OperationsScreenTests {
         #expect(ended.dialog == nil)
     }
 
-    @Test("A frozen screen keeps its rows, and shows those of a state that was not read before")
+    @Test("A frozen screen keeps its rows, but shows the rows of a state that was not read before")
     func frozen() {
         var model = model(.ready, [detail(1, "first", .ready)])
         _ = model.type("p")
@@ -89,7 +89,7 @@ struct OperationsScreenTests {
         #expect(model.selectedItem == .operation(OperationAddress(queue: "mail", id: id(2))))
     }
 
-    @Test("A filter is read like a query of the command line, says what is wrong, and searches all states")
+    @Test("A filter is parsed like a query of the command line, reports errors, and searches all states")
     func filter() {
         var model = model(.ready, [detail(1, "first", .ready)])
         #expect(model.type("/nme:x") == [])
@@ -116,7 +116,7 @@ struct OperationsScreenTests {
         #expect(model.operations.request == OperationsRequest(state: .executing))
     }
 
-    @Test("Page down on the last row reads one page more, and the selection stays where it was")
+    @Test("Page down on the last row reads one more page and keeps the selection")
     func pages() {
         var model = model(.ready, [])
         let rows = (0..<3).map { detail($0, "job\($0)", .ready) }
@@ -131,7 +131,7 @@ struct OperationsScreenTests {
         #expect(model.handle(.pageDown) == [])
     }
 
-    @Test("Page down also reads on if nothing was found so far")
+    @Test("Page down also reads another page if nothing was found so far")
     func emptyPages() throws {
         var model = model(.ready, [])
         _ = model.type("/name:rare")
@@ -147,7 +147,7 @@ struct OperationsScreenTests {
         #expect(model.handle(.pageDown) == [])
     }
 
-    @Test("A wide screen has the arguments, hidden where they are secret and escaped")
+    @Test("A wide screen has an arguments column, with secrets hidden and text escaped")
     func arguments() {
         var row = detail(1, "SendEmail", .ready)
         let arguments = #"{"to":"ann\u001b[2J","password":"hunter2"}"#
@@ -159,7 +159,7 @@ struct OperationsScreenTests {
         #expect(!model.grid(80, 24).text.contains("ARGUMENTS"))
     }
 
-    @Test("s sorts by the next column, S the other way round, equal rows by id")
+    @Test("s sorts by the next column, S reverses the order, and equal rows are sorted by id")
     func sort() {
         var model = model(.ready, [detail(1, "b", .ready), detail(2, "a", .ready), detail(3, "a", .ready)])
         func order() -> [OperationID] { (model.operations.rows ?? []).map(\.record.header.id) }
@@ -171,7 +171,7 @@ struct OperationsScreenTests {
         #expect(model.grid(80, 24).text.contains("name ↓"))
     }
 
-    @Test("A row that has left the list stays greyed until the next read")
+    @Test("A row that left the list stays greyed until the next read")
     func leaving() {
         var model = model(.ready, [detail(1, "stays", .ready), detail(2, "leaves", .ready)])
         let next = OperationsReading(model.operations.request, [detail(1, "stays", .ready)])
@@ -182,7 +182,7 @@ struct OperationsScreenTests {
         #expect(!model.grid(80, 24).text.contains("leaves"))
     }
 
-    @Test("Marked operations are counted, confirmed and changed together; what was refused is listed")
+    @Test("Marked operations are counted, confirmed and changed together, and refusals are listed")
     func marks() throws {
         var model = model(.ready, [detail(1, "a", .ready), detail(2, "b", .ready), detail(3, "c", .ready)])
         _ = model.type("g  ")
@@ -215,7 +215,7 @@ struct OperationsScreenTests {
         #expect(model.operations.target == nil)
     }
 
-    @Test("All that match are changed by the query; more than 100 are confirmed by their number, and only by it")
+    @Test("A change of all matching operations uses the query, and more than 100 must be confirmed by number")
     func number() {
         var model = model(.dead, [detail(1, "a", .dead)])
         _ = model.type("*")
@@ -229,7 +229,7 @@ struct OperationsScreenTests {
         #expect(model.handle(.enter) == [.change(change, reason: "", expected: 1_204)])
     }
 
-    @Test("Enter on another number leaves things as they are; what cannot be changed is not asked about")
+    @Test("Enter after a wrong number declines, and an impossible change does not ask")
     func declined() {
         var model = model(.dead, [detail(1, "a", .dead)])
         _ = model.type("*")
@@ -251,7 +251,7 @@ struct OperationsScreenTests {
         #expect(model.notice?.text == "nothing can be removed: 1 executing")
     }
 
-    @Test("Read-only has no marks and no changes of many")
+    @Test("Read-only mode has no marks and no bulk changes")
     func readOnly() {
         var model = shopModel(isReadOnly: true)
         _ = model.type("2")
@@ -260,7 +260,7 @@ struct OperationsScreenTests {
         #expect(model.dialog == nil && model.operations.target == nil)
     }
 
-    @Test("A bulk change counts, then changes what it can, in both ways to name operations")
+    @Test("A bulk change counts, then changes the possible operations, for marks and for a query")
     func bulk() async throws {
         let broker = InMemoryBroker()
         let news = (0..<250).map { NewOperation(envelope: OperationEnvelope(name: "job\($0 % 2)").encoded()) }
@@ -288,7 +288,7 @@ struct OperationsScreenTests {
         #expect(steps == 4)
     }
 
-    @Test("A bulk change that is stopped says what was done")
+    @Test("A stopped bulk change reports the changes so far")
     func stopped() async throws {
         let broker = InMemoryBroker()
         let news = (0..<250).map { _ in NewOperation(envelope: OperationEnvelope(name: "job").encoded()) }
@@ -307,7 +307,7 @@ struct OperationsScreenTests {
         #expect(last.withLock { $0?.end } == .stopped)
     }
 
-    @Test("A scan reads pages until a filter has what it looks for, and says how far it came")
+    @Test("A scan reads pages until the filter has found enough, and reports how many operations it examined")
     func scan() async throws {
         let broker = InMemoryBroker()
         let news = (0..<450).map { NewOperation(envelope: OperationEnvelope(name: $0 == 0 ? "rare" : "job").encoded()) }
@@ -327,7 +327,7 @@ struct OperationsScreenTests {
         #expect(try await scan.run(request).unknown.first?.contains("did you mean") == true)
     }
 
-    @Test("An id is looked up and not searched for, in the list and for a change; what is untracked is found, too")
+    @Test("An id is looked up without a search, in the list and for a change, also for untracked operations")
     func ids() async throws {
         let broker = InMemoryBroker()
         var news = (0..<3_000).map { _ in NewOperation(envelope: OperationEnvelope(name: "job").encoded()) }
@@ -355,7 +355,7 @@ struct OperationsScreenTests {
         #expect(try await reading("id:\(untracked.id)", pages: 9).operations.map(\.id) == [untracked.id])
     }
 
-    @Test("Many members of a group are read page by page, and not searched for")
+    @Test("Many operations given by id are read page by page, without a search")
     func manyMembers() async throws {
         let broker = InMemoryBroker()
         var request = OperationsRequest(state: nil, filter: OperationQuery())
@@ -374,7 +374,7 @@ struct OperationsScreenTests {
         #expect(all.operations.count == 4_500 && !all.hasMore)
     }
 
-    @Test("A filter with a group reads its members; an unknown one is named, and changes nothing")
+    @Test("A filter with a group reads its members, and an unknown group is reported and changes nothing")
     func members() async throws {
         let broker = InMemoryBroker()
         let group = try await broker.openGroups(["nightly"], queue: "mail")[0]
@@ -405,7 +405,7 @@ struct OperationsScreenTests {
         }
     }
 
-    @Test("The rows of all queues are read while the screen is shown, and not otherwise")
+    @Test("The rows of all queues are read only while the screen is shown")
     func reading() async throws {
         let broker = InMemoryBroker()
         for queue in ["a", "b"] {

@@ -18,7 +18,7 @@ struct RecentFiguresTests {
         return RecentFigures(queue: "q", FiguresReply(time: time, rows: rows), minutes: minutes)
     }
 
-    @Test("Minutes are in their places, and rates are of the time since the first in which something happened")
+    @Test("Minutes have fixed places, and rates cover the time since the first minute with activity")
     func rates() {
         let recent = recent([row(2, enqueued: 75, finished: 300), row(4, finished: 150, failed: 75)])
         #expect(recent.minutes.map(\.finished) == [0, 0, 300, 0, 150])
@@ -26,7 +26,7 @@ struct RecentFiguresTests {
         #expect(recent.outPerSecond == 3.5 && recent.inPerSecond == 0.5 && recent.errorsPerSecond == 0.5)
     }
 
-    @Test("A queue drains by what goes out more than comes in")
+    @Test("The drain time follows from the surplus of ended over enqueued operations")
     func drains() {
         let shrinking = recent([row(3, enqueued: 90, finished: 180)])
         #expect(shrinking.drain(waiting: 500) == .seconds(500))
@@ -43,7 +43,7 @@ struct RecentFiguresTests {
         #expect(recent([row(2, enqueued: 90)]).drain(waiting: 90) == .stalled)
     }
 
-    @Test("Of a minute that has just begun, rates are not higher than a heartbeat allows")
+    @Test("Rates of a minute that has just begun are limited by the heartbeat interval")
     func young() {
         #expect(recent([row(4, finished: 20)], seconds: 1).outPerSecond == 2)
     }

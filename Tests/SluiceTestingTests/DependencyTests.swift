@@ -30,7 +30,7 @@ struct DependencyTests {
         $0.register(Sum.self)
     }
 
-    @Test("An operation runs behind what it depends on, and reads its results")
+    @Test("An operation runs after its dependencies, and reads their results")
     func results() async throws {
         let first = try await sluice.client.enqueue(Part(number: 0))
         let parts = try await sluice.client.enqueue((1...120).map { Part(number: $0) }, .after(first))
@@ -41,7 +41,7 @@ struct DependencyTests {
         #expect(try await sluice.run(Sum(), .after(parts[0], parts[1].id)) == 5)
     }
 
-    @Test("One that fails cancels, holds, or lets run what waits for it; its result is an error")
+    @Test("A failed dependency cancels, holds or runs its dependents, and its result is an error")
     func policies() async throws {
         let bad = try await sluice.client.enqueue(Part(number: -1))
         let cancelled = try await sluice.client.enqueue(Sum(), .after(bad))
@@ -58,7 +58,7 @@ struct DependencyTests {
         )
     }
 
-    @Test("The operations of an enqueue may stand in any order; those that wait for each other are refused")
+    @Test("The operations of an enqueue may have any order, but a cycle of dependencies is refused")
     func order() async throws {
         let ids = (0..<5).map { OperationID(key: "part \($0)") }
         let handles = try await sluice.client.enqueue((0..<5).map { Part(number: $0) }) { part in
@@ -77,7 +77,7 @@ struct DependencyTests {
         #expect(try await sluice.waiting(Part.self).count == 5)
     }
 
-    @Test("What is wrong with dependencies is refused before anything is enqueued")
+    @Test("Invalid dependencies are refused before anything is enqueued")
     func wrong() async throws {
         let known = try await sluice.client.enqueue(Part(number: 1))
         for options in [
@@ -93,7 +93,7 @@ struct DependencyTests {
         #expect(try await sluice.waiting(Sum.self).isEmpty)
     }
 
-    @Test("What it waits for may be in another queue; its results come along")
+    @Test("Dependencies may be in another queue, and their results come along")
     func elsewhere() async throws {
         let parts = try await sluice.client.enqueue((1...3).map { Part(number: $0) }, .queue("parts"))
         let sum = try await sluice.client.enqueue(Sum(), .queue("sums"), .after(parts))

@@ -11,7 +11,7 @@ struct EnqueueOptionsTests {
         try await sluice.client.broker.details([id], queue: queue).first.flatMap { $0 }
     }
 
-    @Test("A later one replaces what an earlier one sets, also in a value made before; tags and headers add up")
+    @Test("A later option replaces an earlier one, also in an existing value, and tags and headers add up")
     func merging() {
         let nightly = EnqueueOptions(
             .queue("reports"),
@@ -42,7 +42,7 @@ struct EnqueueOptionsTests {
         #expect(EnqueueOptions(nightly, EnqueueOptions()) == nightly)
     }
 
-    @Test("Each of them reaches the broker, by type and by name")
+    @Test("Each option reaches the broker, by type and by name")
     func storing() async throws {
         let options = EnqueueOptions(
             .queue("images"),
@@ -71,7 +71,7 @@ struct EnqueueOptionsTests {
         }
     }
 
-    @Test("A body gets the headers in each attempt, and a list of operations has them")
+    @Test("A body gets the headers in each attempt, and a list of operations includes them")
     func headers() async throws {
         struct Billed: DistributedOperation {
             static let name = "billed"
@@ -93,7 +93,7 @@ struct EnqueueOptionsTests {
         #expect(error?.code == .invalidOption)
     }
 
-    @Test("Of many, each may have its own, in order, and with an id of its own", arguments: [3, 2500])
+    @Test("Each of many operations may have its own options, in order, and its own id", arguments: [3, 2500])
     func each(count: Int) async throws {
         let bodies = (0..<count).map { Resize(path: "\($0)") }
         let handles = try await sluice.client.enqueue(bodies, .priority(.low), .tags("all")) { body in
@@ -110,7 +110,7 @@ struct EnqueueOptionsTests {
         }
     }
 
-    @Test("What is wrong with one of many enqueues nothing and says what to do")
+    @Test("An invalid option for one of many operations enqueues nothing and explains the fix")
     func refusals() async throws {
         let bodies = [Resize(path: "a"), Resize(path: "b")]
         func message(_ call: () async throws -> [OperationHandle<Resize>]) async -> String? {

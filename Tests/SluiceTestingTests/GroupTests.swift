@@ -4,7 +4,7 @@ import SluiceTesting
 import Synchronization
 import Testing
 
-/// Grows to this depth, and fails at a number below zero as long as the switch is on.
+/// Enqueues children down to this depth. Fails at a number below zero while the switch is on.
 private struct Crawl: DistributedOperation {
     static let name = "crawl"
     static let retryPolicy = RetryPolicy(attempts: 1)
@@ -27,7 +27,7 @@ private struct Report: DistributedOperation {
     func main(_ context: OperationContext) async throws -> String { text }
 }
 
-/// Enqueues two others for its completion and one at once, and fails the first time.
+/// Enqueues two operations for its completion and one at once, and fails the first time.
 private struct Parent: DistributedOperation {
     static let name = "parent"
     static let retryPolicy = RetryPolicy(attempts: 2)
@@ -57,7 +57,7 @@ struct GroupTests {
     }
     private var client: SluiceClient { sluice.client }
 
-    @Test("A group ends when all its members have, also those that members have added in another queue")
+    @Test("A group ends when all its members have ended, including those added by members in another queue")
     func grows() async throws {
         let group = try await client.withGroup(
             "crawl",
@@ -82,7 +82,7 @@ struct GroupTests {
         #expect(reports == ["done", "over"])
     }
 
-    @Test("A dead member leaves success for a retry, and starts the other callbacks")
+    @Test("A dead member can be retried for success, and starts the other callbacks")
     func fails() async throws {
         Switch.isOn.withLock { $0 = true }
         defer { Switch.isOn.withLock { $0 = false } }
@@ -108,7 +108,7 @@ struct GroupTests {
         #expect(try await finished(Report.name) == ["dead", "done", "over"])
     }
 
-    @Test("A body that throws cancels the group with its members; a cancelled group takes no more")
+    @Test("A body that throws cancels the group with its members, and a cancelled group accepts no more")
     func throwing() async throws {
         var group: OperationGroup?
         var members: [OperationHandle<Crawl>] = []
@@ -132,7 +132,7 @@ struct GroupTests {
         #expect(try await sluice.waiting(Crawl.self, queue: "inner").isEmpty)
     }
 
-    @Test("Groups wait for what was enqueued before, and for groups; what waits for the group cannot be its member")
+    @Test("Groups wait for earlier operations and for groups, but a dependent of a group cannot be its member")
     func nested() async throws {
         let outer = try await client.openGroup("outer")
         let inner = try await client.openGroup("inner", .group(outer), .queue("inner"))
@@ -148,7 +148,7 @@ struct GroupTests {
         #expect(try await inner.progress().state == .finished)
     }
 
-    @Test("What a group cannot take is refused before anything is sent")
+    @Test("A group refuses invalid options before anything is sent")
     func refused() async throws {
         for option in [EnqueueOptions.priority(.high), .delay(.seconds(1)), .untracked, .key("k"), .attempts(2)] {
             await #expect(throws: OperationsError.self) { _ = try await client.openGroup("g", option) }
@@ -163,7 +163,7 @@ struct GroupTests {
         await #expect(throws: OperationsError.self) { try await client.enqueue(Crawl(), .withCompletion) }
     }
 
-    @Test("A repeated enqueue leaves members where they are, and what waits for a group is no member of it")
+    @Test("A repeated enqueue leaves members unchanged, and a dependent of a group is not its member")
     func repeated() async throws {
         let open = try await client.openGroup("open", .id(OperationID(key: "open")))
         let closed = try await client.openGroup("closed")
@@ -171,7 +171,7 @@ struct GroupTests {
         let both: [EnqueueOptions] = [.group(open), .group(closed), .queue("inner"), .id(id)]
         try await client.enqueue(Crawl(), EnqueueOptions(both))
         try await closed.cancel()
-        // Its end has not been carried to the groups.
+        // The end of the member was not relayed to the groups.
         try await client.enqueue(Crawl(), EnqueueOptions(both))
         #expect(try await open.progress().total == 1)
         #expect(try await client.openGroup("open", .id(OperationID(key: "open"))).isNew == false)
@@ -185,7 +185,7 @@ struct GroupTests {
         #expect(try await open.progress().total == 1)
     }
 
-    @Test("Children start with the completion of their run; those of a failed run go", arguments: ["default", "inner"])
+    @Test("Children start when their run completes, but not after a failed run", arguments: ["default", "inner"])
     func children(queue: String) async throws {
         try await sluice.run(Parent(failures: 1, childQueue: queue))
         try await sluice.drain()
@@ -194,7 +194,7 @@ struct GroupTests {
         #expect(try await sluice.waiting(Report.self, queue: queue).isEmpty)
     }
 
-    @Test("An untracked run has no children, and says so")
+    @Test("An untracked run is refused children, with the reason")
     func untracked() async throws {
         try await client.enqueue(Parent(), .untracked, .attempts(1))
         try await sluice.drain()

@@ -4,7 +4,7 @@ import Testing
 
 private struct Parent: DistributedOperation {
     static let name = "parent"
-    /// What a program keeps for its operations.
+    /// The client of the program, stored for its operations.
     static let client = Mutex<SluiceClient?>(nil)
 
     func main(_ context: OperationContext) async throws {
@@ -28,7 +28,7 @@ private struct Note: OperationArguments, RetryDeciding {
 
 @Suite("Sluice in memory", .timeLimit(.minutes(60)))
 struct InMemorySluiceTests {
-    @Test("A drain runs what operations enqueue, also in queues that are new")
+    @Test("A drain also runs operations that others enqueue, even in new queues")
     func children() async throws {
         let sluice = InMemorySluice(queues: .all) {
             $0.register(Parent.self)
@@ -43,7 +43,7 @@ struct InMemorySluiceTests {
         for handle in handles { #expect(try await handle.value == 1) }
     }
 
-    @Test("A queue that the worker does not serve is an error that names it, as in production nothing would run")
+    @Test("An operation in a queue that the worker does not serve is an error that names the queue")
     func unservedQueue() async throws {
         let sluice = InMemorySluice { $0.register(Child.self) }
         let alone = await #expect(throws: OperationsError.self) { try await sluice.run(Child(), .queue("mail")) }
@@ -59,7 +59,7 @@ struct InMemorySluiceTests {
         #expect(try await served.run(Child(), .queue("mail")) == 1)
     }
 
-    @Test("An invalid registration is an error of the run, not a wait without end")
+    @Test("An invalid registration is an error of the run, not an endless wait")
     func registration() async throws {
         let twice = InMemorySluice {
             $0.register(Child.self)
@@ -71,7 +71,7 @@ struct InMemorySluiceTests {
         )
     }
 
-    @Test("A body that the worker registers captures its objects, and may be of arguments without a body")
+    @Test("A registered closure captures its objects, and may be for arguments without a body")
     func bodies() async throws {
         let pool = Mutex<[String]>([])
         let sluice = InMemorySluice {
@@ -85,7 +85,7 @@ struct InMemorySluiceTests {
         #expect(pool.withLock { $0 } == ["three 1", "three 2"])
     }
 
-    @Test("Operations whose types are known only at run time are enqueued and followed by reference")
+    @Test("Operations of types known only at run time are enqueued and followed by reference")
     func anyOperation() async throws {
         let sluice = InMemorySluice {
             $0.register(Child.self)
@@ -138,14 +138,14 @@ struct InMemorySluiceTests {
         for handle in handles { #expect(try await handle.state() == .finished) }
     }
 
-    @Test("A name that is not registered is an error of the drain, not a wait without end")
+    @Test("A name that is not registered is an error of the drain, not an endless wait")
     func unknownName() async throws {
         let sluice = InMemorySluice()
         let error = await #expect(throws: OperationsError.self) { try await sluice.run(Child()) }
         #expect(error?.code == .refused && error?.message.contains("\"child\"") == true)
     }
 
-    @Test("What is in a paused queue stays, and nothing waits for it without end")
+    @Test("Operations of a paused queue stay, and no call waits for them endlessly")
     func paused() async throws {
         let sluice = InMemorySluice(queues: .all) { $0.register(Child.self) }
         let (ready, scheduled) = try await (
@@ -167,7 +167,7 @@ struct InMemorySluiceTests {
         #expect(error?.code == .invalidConfiguration)
     }
 
-    @Test("drainAll moves the clock as far as it may")
+    @Test("drainAll moves the clock within its limit")
     func limits() async throws {
         let sluice = InMemorySluice { $0.register(Child.self) }
         let soon = try await sluice.client.enqueue(Child(), .delay(.seconds(60)))
@@ -181,7 +181,7 @@ struct InMemorySluiceTests {
         #expect(try await late.state() == .finished)
     }
 
-    @Test("drain says what waits for a rate, of a queue or of a key; drainAll and run move the clock over it")
+    @Test("drain reports operations that wait for a rate, and drainAll and run move the clock past it")
     func rates() async throws {
         for (limit, options, what) in [
             (QueueLimit.rate(QueueRate(1, per: .seconds(60))), EnqueueOptions(), "its rate"),
@@ -205,7 +205,7 @@ struct InMemorySluiceTests {
         }
     }
 
-    @Test("Encrypted operations run with the same keys")
+    @Test("Encrypted operations run with equal keys")
     func keys() async throws {
         let keys = try OperationKeys(
             parsing:

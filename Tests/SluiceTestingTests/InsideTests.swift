@@ -10,7 +10,7 @@ private final class Site: Sendable {
     static let shared = Site()
     private let asked = Mutex<[Int: Int]>([:])
 
-    /// There at the third question.
+    /// Returns the export at the third request.
     func export(_ id: Int) async -> String? {
         let count = asked.withLock { asked in
             asked[id, default: 0] += 1
@@ -35,7 +35,7 @@ private struct FetchExport: DistributedOperation {
     }
 }
 
-/// What the others of docs/inside.md use.
+/// The log of the other operations of docs/inside.md.
 private final class Books: Sendable {
     static let shared = Books()
     private let kept = Mutex<[String]>([])
@@ -151,7 +151,7 @@ private struct Thumbnail: DistributedOperation {
 
 private struct Document: Sendable { let pageCount: Int }
 
-/// Fails at its first attempt, behind what it has enqueued.
+/// Enqueues operations, and then fails at its first attempt.
 private struct Convert: DistributedOperation {
     static let name = "document.convert"
     static let retryPolicy = RetryPolicy(attempts: 2)
@@ -176,7 +176,7 @@ private struct Convert: DistributedOperation {
 
 @Suite("Inside an operation", .timeLimit(.minutes(60)))
 struct InsideTests {
-    @Test("What a body enqueues with its completion starts once, with its headers, although the first attempt fails")
+    @Test("Operations enqueued with a body's completion start once, with its headers, although the first attempt fails")
     func children() async throws {
         let sluice = InMemorySluice(queues: .all) {
             $0.register(Convert.self)
@@ -191,7 +191,7 @@ struct InsideTests {
         #expect(notes == pages + twice, "\(notes)")
     }
 
-    @Test("A body that snoozes runs again when the clock is there, in the same attempt; the local queue does the same")
+    @Test("A body that snoozes runs again at its time in the same attempt, also in the local queue")
     func snooze() async throws {
         let sluice = InMemorySluice { $0.register(FetchExport.self) }
         let handle = try await sluice.client.enqueue(FetchExport(id: 1))
@@ -206,7 +206,7 @@ struct InsideTests {
         #expect(status.attempt == 1 && status.snoozes == 2 && status.lastFailure == nil)
     }
 
-    @Test("A second attempt has no effect of once again, also in the local queue")
+    @Test("A second attempt does not repeat the effects of once, also in the local queue")
     func once() async throws {
         let sluice = InMemorySluice { $0.register(Ship.self) }
         try await sluice.run(Ship(order: 1))
@@ -217,7 +217,7 @@ struct InsideTests {
         #expect(Books.shared.all.filter { $0.hasSuffix(" 2") } == ["charge 2", "mail receipt 2", "ship 2", "ship 2"])
     }
 
-    @Test("A second attempt of iterate goes on with the element that failed, also in the local queue")
+    @Test("A second attempt of iterate continues at the failed element, also in the local queue")
     func iterate() async throws {
         let sluice = InMemorySluice { $0.register(SendLetter.self) }
         try await sluice.run(SendLetter(letter: "hello", recipients: ["ann", "bob", "eve"]))
@@ -237,7 +237,7 @@ struct InsideTests {
     }
 }
 
-/// Pauses end at once.
+/// A clock whose pauses end at once.
 private struct ImmediateClock: Clock {
     typealias Instant = ContinuousClock.Instant
     var now: Instant { .now }

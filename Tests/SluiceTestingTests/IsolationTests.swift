@@ -7,10 +7,10 @@ private struct Square: DistributedOperation {
     func main(_ context: OperationContext) async throws -> Int { number * number }
 }
 
-/// Closures that the library calls run where their function runs, so that they may use what is isolated there.
+/// Tests that closures run in the isolation of the calling function, so that they may use isolated state.
 @Suite(.timeLimit(.minutes(60)))
 struct IsolationTests {
-    /// Not Sendable, so that a closure on another executor would not compile.
+    /// A class that is not Sendable, so that a closure on another executor would not compile.
     private final class Notes { var numbers: [Int] = [] }
 
     private actor Squarer {
@@ -32,7 +32,7 @@ struct IsolationTests {
         }
     }
 
-    @Test("map, withGroup and withWorker can be called from the main actor, with what is not Sendable")
+    @Test("map, withGroup and withWorker can be called from the main actor with values that are not Sendable")
     @MainActor func fromMainActor() async throws {
         let sluice = InMemorySluice { $0.register(Square.self) }
         let notes = Notes()
@@ -50,7 +50,7 @@ struct IsolationTests {
         #expect(notes.numbers == [1, 2, 1, 4, 3])
     }
 
-    @Test("The same from an actor")
+    @Test("map, withGroup and withWorker can be called from an actor")
     func fromActor() async throws {
         let sluice = InMemorySluice { $0.register(Square.self) }
         #expect(try await Squarer().run(sluice) == [1, 2, 1, 4, 3, 26])

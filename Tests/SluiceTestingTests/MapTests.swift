@@ -21,7 +21,7 @@ private struct Square: DistributedOperation {
 struct MapTests {
     private let sluice = InMemorySluice(queues: .all, slots: 8) { $0.register(Square.self) }
 
-    @Test("returns what each operation returns, in the order of the elements; of none, nothing")
+    @Test("returns the outputs in the order of the elements, and nothing for no elements")
     func order() async throws {
         let client = sluice.client
         let squares = try await sluice.withWorker {
@@ -31,7 +31,7 @@ struct MapTests {
         #expect(try await client.map([Int]()) { Square(number: $0) } == [])
     }
 
-    @Test("With one that fails it throws how that one ended, and the others are cancelled")
+    @Test("throws the error of a failed operation, and cancels the others")
     func failure() async throws {
         let client = sluice.client
         let error = await #expect(throws: OperationsError.self) {
@@ -45,7 +45,7 @@ struct MapTests {
         #expect(reference[.cancelled] == 2 && reference[.dead] == 1, "\(reference)")
     }
 
-    @Test("With its task cancelled it cancels what it has added, but not what others have")
+    @Test("cancels its own operations when its task is cancelled, but not joined ones")
     func cancelled() async throws {
         let client = sluice.client
         try await sluice.withWorker {

@@ -9,12 +9,12 @@ private struct Chatty: DistributedOperation {
     }
 }
 
-@Suite("What a program reads of its queues", .timeLimit(.minutes(60)))
+@Suite("Reading queues from a program", .timeLimit(.minutes(60)))
 struct ReadingTests {
     let sluice = InMemorySluice(queues: .all) { $0.register(Resize.self) }
     private var client: SluiceClient { sluice.client }
 
-    @Test("A queue that was never used has zero of everything")
+    @Test("A queue that was never used has only zeros")
     func unused() async throws {
         let statistics = try await client.statistics(queue: "never")
         #expect(try await client.queues() == [])
@@ -24,7 +24,7 @@ struct ReadingTests {
         #expect((statistics.oldestReady, statistics.pausedUntil) == (nil, nil))
     }
 
-    @Test("Counts and totals of a queue, its pause, and how long the oldest ready one has waited")
+    @Test("A program reads counts, totals, pause and oldest age of a queue")
     func statistics() async throws {
         for path in ["a", "b", "c"] { try await client.enqueue(Resize(path: path), .queue("mail")) }
         try await client.enqueue(Resize(path: "late"), .queue("mail"), .delay(.seconds(60)))
@@ -44,7 +44,7 @@ struct ReadingTests {
         #expect(try await client.queues() == ["mail"])
     }
 
-    @Test("The operations of a state, also those of later pages, with their names, tags and order")
+    @Test("A program reads the operations of a state over all pages, with names, tags and order")
     func operations() async throws {
         for number in 0..<450 { try await client.enqueue(Resize(path: "\(number)"), .tags("t\(number)")) }
         let handle = try await client.enqueue(Resize(path: "first"), .priority(.high), .tags("vip"))
@@ -59,7 +59,7 @@ struct ReadingTests {
         for try await _ in client.operations(.dead) { Issue.record("there is no dead operation") }
     }
 
-    @Test("Lines of a log, from a number on and at most so many")
+    @Test("A program reads a limited number of log lines from a number on")
     func log() async throws {
         let sluice = InMemorySluice { $0.register(Chatty.self) }
         let handle = try await sluice.client.enqueue(Chatty())
@@ -72,7 +72,7 @@ struct ReadingTests {
         #expect(try await reference.log().allSatisfy { $0.sentAt != nil })
     }
 
-    @Test("A name that cannot be a queue's is refused")
+    @Test("An invalid queue name is refused")
     func names() async throws {
         await #expect(throws: OperationsError.self) { try await client.statistics(queue: "a b") }
         await #expect(throws: OperationsError.self) { for try await _ in client.operations(.ready, queue: "") {} }

@@ -2,7 +2,7 @@ import SluiceTesting
 import Synchronization
 import Testing
 
-// What a test of one's own operations looks like. README.md shows parts of it.
+// An example of tests for an operation. README.md shows parts of this file.
 
 struct Busy: Error {}
 
@@ -48,16 +48,16 @@ struct Upload: DistributedOperation {
     }
 }
 
-@Suite("An operation of one's own, tested without Redis", .timeLimit(.minutes(60)))
+@Suite("An example operation, tested without Redis", .timeLimit(.minutes(60)))
 struct ResizeTests {
     let sluice = InMemorySluice { $0.register(Resize.self) }
 
-    @Test("It returns its result")
+    @Test("The operation returns its result")
     func result() async throws {
         #expect(try await sluice.run(Resize(path: "a.png")) == "a.png@1")
     }
 
-    @Test("It starts when its delay is over")
+    @Test("The operation starts when its delay is over")
     func delay() async throws {
         let handle = try await sluice.client.enqueue(Resize(path: "a.png"), .delay(.seconds(3600)))
         try await sluice.drain()
@@ -67,7 +67,7 @@ struct ResizeTests {
         #expect(try await handle.value == "a.png@1")
     }
 
-    @Test("It is tried again after a pause, and is dead after the last attempt")
+    @Test("The operation is retried after a pause, and is dead after the last attempt")
     func retries() async throws {
         let handle = try await sluice.client.enqueue(Resize(path: "a.png", failures: 1))
         try await sluice.drain()
@@ -80,7 +80,7 @@ struct ResizeTests {
         #expect(error?.code == .dead)
     }
 
-    @Test("A cancel ends it while it waits and while it runs")
+    @Test("A cancel ends the operation while it waits and while it runs")
     func cancels() async throws {
         let waiting = try await sluice.client.enqueue(Resize(path: "a.png"))
         try await waiting.cancel()
@@ -95,7 +95,7 @@ struct ResizeTests {
         #expect(error?.code == .cancelled)
     }
 
-    @Test("It can note who cancelled it, and why")
+    @Test("The operation can note the requester and the reason of its cancel")
     func notesItsCancel() async throws {
         let sluice = InMemorySluice { $0.register(Upload.self) }
         let running = try await sluice.client.enqueue(Upload(file: "a.png"))

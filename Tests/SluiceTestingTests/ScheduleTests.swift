@@ -20,7 +20,7 @@ struct ScheduleTests {
     }
 
     @Test(
-        "follow the clock of the test: an instant when it is reached, of missed ones the latest",
+        "follow the clock of the test, and enqueue the latest of several missed instants",
         arguments: [true, false]
     )
     func clock(isSealed: Bool) async throws {
@@ -46,7 +46,7 @@ struct ScheduleTests {
     }
 
     @Test(
-        "are set by each start of a program: the same changes nothing, another one is taken, a paused one stays paused"
+        "are unchanged by an equal set, replaced by another one, and stay paused"
     )
     func again() async throws {
         let sluice = InMemorySluice { $0.register(Tick.self) }
@@ -76,7 +76,7 @@ struct ScheduleTests {
     }
 
     @Test(
-        "With an overlap, instants that come while an operation waits follow its policy",
+        "With an overlap, instants follow its policy while an operation waits",
         arguments: [(nil, 3, 0), (.skip, 1, 0), (.join, 1, 0), (.enqueue, 3, 0), (.keepLatest, 1, 2), (.replace, 1, 2)]
             as [(ScheduleRules.Overlap?, Int64, Int64)]
     )
@@ -98,7 +98,7 @@ struct ScheduleTests {
         #expect((again.id == first.id && !again.isNew) == isSkipped)
     }
 
-    @Test("What a schedule cannot have is refused")
+    @Test("Invalid options of a schedule are refused")
     func refused() async throws {
         let schedules = InMemorySluice().client.schedules
         let (hourly, tick): (Recurrence, Tick) = (.every(.seconds(3600)), Tick())

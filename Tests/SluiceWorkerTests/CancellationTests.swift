@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What bodies have read of their cancels, by name.
+/// The cancels that bodies have read, by name.
 private final class Readings: Sendable {
     private let all = Mutex<[String: Cancellation]>([:])
 
@@ -29,7 +29,7 @@ private struct Upload: DistributedOperation {
     }
 }
 
-/// Blocks its thread until it is cancelled, like many a subclass of `Foundation.Operation`.
+/// Blocks its thread until it is cancelled, as many subclasses of `Foundation.Operation` do.
 private final class LegacyUpload: Operation, @unchecked Sendable {
     private let isOver = DispatchSemaphore(value: 0)
 

@@ -2,10 +2,10 @@ import Testing
 
 @testable import SluiceWorker
 
-@Suite("Redis servers that a worker looks at", .timeLimit(.minutes(60)))
+@Suite("The worker's check of Redis servers", .timeLimit(.minutes(60)))
 struct ServerCheckTests {
     @Test(
-        "A server that would evict is warned about, one that does is a danger, one that is too old is refused",
+        "A server that could evict gets a warning, one that does evict is a danger, and an old one is refused",
         arguments: [
             ("7.0.15", "noeviction", 0, ""), ("7.0.15", "noeviction", 1000, ""), ("8.0.1", "allkeys-lru", 0, "warning"),
             ("8.0.1", "allkeys-lru", 1000, "warning danger"), ("6.2.0", "volatile-ttl", 1, "warning danger"),

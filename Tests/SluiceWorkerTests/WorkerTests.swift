@@ -13,7 +13,7 @@ private struct Sum: DistributedOperation {
     func main(_ context: OperationContext) async throws -> Int { numbers.reduce(0, +) }
 }
 
-/// Runs until the group shuts down, and says when it has.
+/// Runs until the group shuts down, and then reports its end.
 private struct Bystander: Service {
     let ended: @Sendable () -> Void
 
@@ -36,7 +36,7 @@ struct WorkerTests {
         )
     }
 
-    @Test("Client and worker are services of a group beside others; a shutdown of the group ends all of them")
+    @Test("Client and worker run in a service group beside other services, and a shutdown ends all of them")
     func group() async throws {
         let sluice = try await client()
         let worker = Worker(client: sluice, logger: logger) { $0.register(Sum.self) }
@@ -54,21 +54,21 @@ struct WorkerTests {
         await #expect(throws: OperationsError.self) { try await sluice.enqueue(Sum(numbers: [])) }
     }
 
-    /// A service with a body of its own.
+    /// A service that runs a given body.
     private struct Follower: Service {
         let body: @Sendable () async throws -> Void
 
         func run() async throws { try await body() }
     }
 
-    /// In every queue of the worker, as `sluice workers stop` does. It may have retired before the last.
+    /// Stops the worker in each queue, as `sluice workers stop` does. The worker may retire before the last queue.
     private func stop(_ worker: Worker, _ sluice: SluiceClient, queues: [String]) async throws {
         for queue in queues {
             _ = try await sluice.broker.steer(.stop, worker: "\(worker.id)", by: "test", queue: queue)
         }
     }
 
-    @Test("An operator's stop ends the work, and not the program: the group goes on until it is shut down")
+    @Test("An operator's stop ends the worker's work, but the program runs until its group shuts down")
     func operatorStop() async throws {
         let sluice = try await client()
         let queues = ["a", "b", "c"]
@@ -83,7 +83,7 @@ struct WorkerTests {
         let running = Task { try await group.run() }
         for queue in queues { #expect(try await sluice.enqueue(Sum(numbers: [1]), .queue(queue)).value == 1) }
         try await stop(worker, sluice, queues: queues)
-        // The worker has retired: there is nothing left to do but to return.
+        // The worker has retired, and only has to return.
         for queue in queues {
             try await eventually { try await sluice.broker.snapshot(queue: queue, executingRows: 0).workers.isEmpty }
         }
@@ -100,14 +100,14 @@ struct WorkerTests {
     }
 
     @Test(
-        "After an operator's stop run() returns if the program is only a worker, a burst was to end it, or the program stops it",
+        "After an operator's stop, run() returns for a worker-only program, a burst, or a stop by the program",
         arguments: ["sole", "burst", "stop"]
     )
     func operatorEnds(_ kind: String) async throws {
         let sluice = try await client()
         var configuration = WorkerConfiguration()
         configuration.endsWhenStopped = kind == "sole"
-        // An operation that is scheduled keeps the burst from its end.
+        // A scheduled operation keeps the burst from ending.
         configuration.burst = kind == "burst" ? .all : .none
         _ = try await sluice.enqueue(Sum(numbers: []), .delay(.seconds(3600)))
         let worker = Worker(client: sluice, configuration: configuration, logger: logger) { $0.register(Sum.self) }
@@ -122,11 +122,11 @@ struct WorkerTests {
         await sluice.close()
     }
 
-    @Test("Waits of a service end when it is asked to shut down; what has ended is read all the same")
+    @Test("Waits of a service end at its shutdown, but ended operations can still be read")
     func waitsAtShutdown() async throws {
         let sluice = try await client()
         let worker = Worker(client: sluice, logger: logger) { $0.register(Sum.self) }
-        // No worker serves this queue: only the shutdown ends these waits.
+        // No worker serves this queue, so only the shutdown ends these waits.
         let unserved = try await sluice.enqueue(Sum(numbers: [1]), .queue("unserved"))
         let group = try await sluice.openGroup("waited-for", .queue("unserved"))
         let outcomes = Guarded<Set<String>>([])
@@ -147,7 +147,7 @@ struct WorkerTests {
         }
         let late = Follower {
             try await gracefulShutdown()
-            // Looks are no waits.
+            // Reads are no waits.
             let done = try await sluice.enqueue(Sum(numbers: [3]))
             try await eventually { try await done.state() == .finished }
             if try await done.value == 3 { note("value of what has ended") }
@@ -166,7 +166,7 @@ struct WorkerTests {
         #expect(outcomes.withLock { $0 } == expected)
     }
 
-    @Test("A wait in the body of an operation goes on while its worker drains")
+    @Test("A wait in the body of an operation continues while its worker drains")
     func waitInBody() async throws {
         let sluice = try await client()
         let child = try await sluice.enqueue(Sum(numbers: [4]), .queue("children"))
@@ -182,7 +182,8 @@ struct WorkerTests {
         let group = ServiceGroup(services: [worker], logger: logger)
         let running = Task { try await group.run() }
         let parent = try await sluice.enqueue(name: "parent", arguments: 1)
-        // Not "executing": a worker that stops gives back what it has claimed and not begun.
+        // The state "executing" is not enough, because a stopping worker gives back claimed operations that have not
+        // begun.
         try await eventually { isWaiting.withLock { $0 } }
         await group.triggerGracefulShutdown()
         try await eventually { !worker.health.isReady }
@@ -205,7 +206,7 @@ struct WorkerTests {
         await sluice.close()
     }
 
-    @Test("A wrong configuration is refused before anything is claimed")
+    @Test("An invalid configuration is refused before anything is claimed")
     func configuration() async throws {
         let sluice = try await client()
         let worker = Worker(client: sluice, configuration: .init(slots: 0), logger: logger) { $0.register(Sum.self) }
@@ -214,7 +215,7 @@ struct WorkerTests {
         await sluice.close()
     }
 
-    @Test("A Redis that may throw operations away is refused, unless that is allowed")
+    @Test("A Redis that may evict operations is refused, unless eviction is allowed")
     func eviction() async throws {
         let redis = try TestServer.start(.init(["maxmemory 100mb", "maxmemory-policy allkeys-lru"]))
         defer { redis.stop() }
@@ -233,7 +234,7 @@ struct WorkerTests {
         await sluice.close()
     }
 
-    @Test("A namespace of another protocol is refused, also if it became one after the client had connected")
+    @Test("A namespace of another protocol is refused, even if it changed after the client connected")
     func incompatible() async throws {
         let sluice = try await client()
         let key = "{\(sluice.namespace):queues}:protocol"

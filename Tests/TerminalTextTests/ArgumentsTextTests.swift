@@ -12,7 +12,7 @@ struct ArgumentsTextTests {
     }
 
     @Test(
-        "of exec is its command as a shell reads it, with what else is said in parentheses",
+        "of exec is its command as a shell reads it, with other arguments in parentheses",
         arguments: [
             (#"{"argv":["make","-j4","all"]}"#, "make -j4 all"),
             (#"{"argv":["sh","-c","echo \"it's\" > a; b"]}"#, #"sh -c 'echo "it'\''s" > a; b'"#),
@@ -37,7 +37,7 @@ struct ArgumentsTextTests {
         #expect(try line("work", json) == expected)
     }
 
-    @Test("hides what looks secret")
+    @Test("hides values that look secret")
     func secrets() throws {
         let plain = #"{"password":"p","apiKey":"k","maxTokens":5,"monkey":"m"}"#
         #expect(try line("work", plain) == "password=*** apiKey=*** maxTokens=5 monkey=m")
@@ -67,7 +67,7 @@ struct ArgumentsTextTests {
         #expect(try line("exec", variable) == #"x 'http://u:***@host/' (env={"TOKEN":"***"})"#)
     }
 
-    @Test("applies the redaction, and says so where it cannot be read")
+    @Test("applies the redaction, and reports unreadable arguments")
     func redaction() throws {
         #expect(try line("work", #"{"a":"x","b":"y"}"#, redact: "args.b") == "a=x b=***")
         #expect(ArgumentsText.line(EnvelopeReading(Array("no json".utf8), id: OperationID(), queue: "q")) == "no json")

@@ -6,7 +6,7 @@ import Testing
 @Suite("Safe text", .timeLimit(.minutes(60)))
 struct SafeTextTests {
     @Test(
-        "Everything that could steer a terminal is shown as an escape",
+        "Characters that could control a terminal are shown as escapes",
         arguments: [
             ("\u{1B}[31mred", #"\x1b[31mred"#), ("\u{1B}]0;title\u{7}", #"\x1b]0;title\x07"#),
             ("\u{9B}2J", #"\x9b2J"#), ("\u{0}\u{7F}", #"\x00\x7f"#), ("a\tb\nc\r\n", #"a\tb\nc\r\n"#),
@@ -18,7 +18,7 @@ struct SafeTextTests {
         #expect(SafeText.line(text) == shown)
     }
 
-    @Test("Harmless text of any script comes back as it is")
+    @Test("Harmless text of any script is unchanged")
     func harmless() {
         for text in ["", "plain", "naïve ¿qué? ²", "日本語", "שלום", "мир", "👩‍💻 ok", "“quoted” — …", #"back\slash"#] {
             #expect(SafeText.line(text) == text)
@@ -41,7 +41,7 @@ struct SafeTextTests {
         #expect(SafeText.line([0xF0, 0x9F, 0x98, 0x80, 0x1B, 0xFE]) == #"😀\x1b\xfe"#)
     }
 
-    @Test("No bytes at all bring a control or bidirectional character through")
+    @Test("No bytes let a control or bidirectional character through")
     func fuzz() {
         var generator = SeededGenerator(seed: 7)
         let leads: [UInt8] = [0x1B, 0x9B, 0xC2, 0xD8, 0xE2, 0x80, 0x81, 0xAE, 0xA8, 0x9C, 0x0A, 0x0D, 0x09, 0x41]
@@ -59,7 +59,7 @@ struct SafeTextTests {
         }
     }
 
-    /// Written down here once more, and not taken from the code under test.
+    /// A second definition of hazards, independent of the code under test.
     private func isHazard(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .lineSeparator
             || scalar.properties.generalCategory == .paragraphSeparator
@@ -70,7 +70,7 @@ struct SafeTextTests {
 @Suite("Display width", .timeLimit(.minutes(60)))
 struct DisplayWidthTests {
     @Test(
-        "Characters take the cells that terminals give them",
+        "Characters have the width that terminals give them",
         arguments: [
             ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("日本", 4), ("ｆｕｌｌ", 8), ("ﾊﾝ", 2), ("한국", 4),
             ("\u{1112}\u{1161}\u{11AB}", 2), ("😀", 2), ("👍🏽", 4), ("🇩🇪", 2), ("❤\u{FE0F}", 2), ("►✓✗⧗⊗∘◷⊘↻", 9),

@@ -5,10 +5,10 @@ import Testing
 
 @Suite("Short forms of ids", .timeLimit(.minutes(60)))
 struct ShortIDTests {
-    /// An id that ends in a number.
+    /// Returns an id that ends in a number.
     private func id(_ number: UInt64) -> OperationID { OperationID(high: 0x0198_0000_0000_0000, low: number) }
 
-    @Test("Shown ids are as short as they can be and still differ")
+    @Test("Short ids are as short as possible and still differ")
     func shortIDs() {
         #expect(ShortID.length(for: [id(1), id(2)]) == 6)
         #expect(ShortID.length(for: [OperationID]()) == 6)

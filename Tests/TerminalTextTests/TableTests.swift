@@ -30,7 +30,7 @@ struct TableTests {
         )
     }
 
-    @Test("In a narrow terminal the widest cells are cut first, then columns go by priority")
+    @Test("In a narrow terminal, the widest cells are cut first, then columns go by priority")
     func narrow() {
         #expect(
             Self.sample().lines(for: .terminal(width: 60)).last
@@ -46,14 +46,14 @@ struct TableTests {
         #expect(Self.sample().lines(for: .terminal(width: 30)).first == "ID        STATE      NAME")
     }
 
-    @Test("No line is ever wider than the terminal, however narrow")
+    @Test("No line is ever wider than a terminal of any width")
     func neverWraps() {
         for width in 0...90 {
             for line in Self.sample().lines(for: .terminal(width: width)) { #expect(line.displayWidth <= width) }
         }
     }
 
-    @Test("A long name is cut, a number never: its column is whole or left out", arguments: [40, 60, 80, 100, 120])
+    @Test("A long name is cut, but a number's column is whole or left out", arguments: [40, 60, 80, 100, 120])
     func longNames(width: Int) {
         var table = Table([
             TableColumn("QUEUE", minimumWidth: 12), TableColumn("READY", alignment: .right),
@@ -71,7 +71,7 @@ struct TableTests {
         #expect(table.lines(for: .plain)[1].hasPrefix(queue + "  "))
     }
 
-    @Test("For a pipe nothing is cut or coloured and no field is empty, but escapes stay")
+    @Test("Output to a pipe is uncut, without colour or empty fields, but with escapes")
     func plain() {
         let lines = Self.sample().lines(for: .plain, style: Style(usesColor: true))
         #expect(lines.last == #"01J9ZQ01  retrying   -    SendEmail  12/15  timed out\x1b[2J after 30s"#)
@@ -84,7 +84,7 @@ struct TableTests {
         #expect(line.hasPrefix("01J9ZP7C  \u{1B}[36mexecuting\u{1B}[0m  ⇈"))
     }
 
-    @Test("A missing cell is empty, a cell too many is not shown, an empty table is its header")
+    @Test("A missing cell is empty, an extra cell is dropped, and an empty table is its header")
     func raggedRows() {
         var table = Table([TableColumn("A"), TableColumn("B", maximumWidth: 3)])
         #expect(table.lines(for: .plain) == ["A  B"])
@@ -129,7 +129,7 @@ struct StyleTests {
         #expect(states.map { $0.mark(ascii: true) }.joined() == "SBRXTFDCE")
     }
 
-    @Test("Priorities have marks, and normal is blank unless ASCII")
+    @Test("Priorities have marks, and normal is blank except in ASCII")
     func priorityMarks() {
         #expect(OperationPriority.allCases.map { $0.mark() } == ["⇊", "↓", "", "↑", "⇈"])
         #expect(OperationPriority.allCases.map { $0.mark(ascii: true) } == ["--", "-", ".", "+", "++"])

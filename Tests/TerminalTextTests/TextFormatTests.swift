@@ -5,7 +5,7 @@ import Testing
 @Suite("Durations", .timeLimit(.minutes(60)))
 struct DurationTextTests {
     @Test(
-        "Durations are read exactly",
+        "Durations are parsed exactly",
         arguments: [
             ("500ms", .milliseconds(500)), ("30s", .seconds(30)), ("10m", .seconds(600)), ("2h", .seconds(7_200)),
             ("7d", .seconds(604_800)), ("1h30m", .seconds(5_400)), ("1.5h", .seconds(5_400)),
@@ -17,7 +17,7 @@ struct DurationTextTests {
     }
 
     @Test(
-        "What is no duration is refused with the reason",
+        "An invalid duration is refused with the reason",
         arguments: [
             ("", "\"\" is no duration: write a number and a unit: 500ms, 30s, 10m, 2h, 7d"),
             ("30", "\"30\" is no duration: a unit is missing: 30s, 30m or 30h?"),
@@ -53,7 +53,7 @@ struct DurationTextTests {
         #expect(DurationText.coarse(.seconds(seconds)) == coarse)
     }
 
-    @Test("Settings are written so that they are read back as the same")
+    @Test("Settings are written in a form that parses to the same duration")
     func exact() throws {
         #expect(DurationText.exact(.milliseconds(250)) == "250ms")
         #expect(DurationText.exact(.milliseconds(1500)) == "1s500ms")
@@ -65,7 +65,7 @@ struct DurationTextTests {
         }
     }
 
-    @Test("Measured times show tenths while short")
+    @Test("Measured times show tenths if they are short")
     func precise() {
         #expect(DurationText.precise(.microseconds(20)) == "1ms")
         #expect(DurationText.precise(.milliseconds(23)) == "23ms")
@@ -80,7 +80,7 @@ struct DurationTextTests {
 @Suite("Times", .timeLimit(.minutes(60)))
 struct TimeTextTests {
     @Test(
-        "Times go to RFC 3339 and back",
+        "A time survives a round trip through RFC 3339",
         arguments: [
             (0, "1970-01-01T00:00:00.000Z"), (1_767_349_865_678, "2026-01-02T10:31:05.678Z"),
             (-1, "1969-12-31T23:59:59.999Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
@@ -92,7 +92,7 @@ struct TimeTextTests {
         #expect(try TimeText.parse(text) == milliseconds)
     }
 
-    @Test("Zones, decimals, small letters and a space are understood")
+    @Test("Zones, decimals, small letters and a space are parsed")
     func variants() throws {
         for text in [
             "2026-01-31T18:30:00.5+01:00", "2026-01-31t17:30:00.500z", "2026-01-31 17:30:00.5009Z",
@@ -103,7 +103,7 @@ struct TimeTextTests {
     }
 
     @Test(
-        "What is no time is refused",
+        "An invalid time is refused",
         arguments: [
             "", "now", "2026-01-31", "2026-01-31T17:30:00", "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z",
             "2026-01-31T24:00:00Z", "2026-01-31T17:60:00Z", "2026-01-31T17:30:00.Z", "2026-1-31T17:30:00Z",
@@ -115,7 +115,7 @@ struct TimeTextTests {
         #expect(error?.message.hasPrefix("\"\(text)\" is no time; write date, time and zone") == true)
     }
 
-    @Test("Times are told from now")
+    @Test("Times are shown relative to now")
     func relative() {
         #expect(TimeText.relative(0, now: 120_000) == "2m ago")
         #expect(TimeText.relative(34_000, now: 0) == "in 34s")
@@ -149,7 +149,7 @@ struct QuantityTextTests {
         #expect(QuantityText.bytes(Int64.max) == "8.0E")
     }
 
-    @Test("Rates are short, and unknown ones are no zero")
+    @Test("Rates are short, and unknown rates differ from zero")
     func rates() {
         #expect(
             [0, 0.04, 0.4, 2, 9.96, 212.4, 1_204, 1e30].map { QuantityText.rate($0) }
@@ -159,7 +159,7 @@ struct QuantityTextTests {
         #expect(QuantityText.rate(.nan) == "–")
     }
 
-    @Test("A bar and a percentage are full only when done, and bounded whatever is given")
+    @Test("A bar and a percentage are full only at the end, and bounded for any value")
     func bars() {
         #expect(QuantityText.bar(0.68) == "██████░░░░")
         #expect(QuantityText.bar(0.7) == "███████░░░")
@@ -188,7 +188,7 @@ struct SizeTextTests {
     }
 
     @Test(
-        "What is no size is refused with a right one",
+        "An invalid size is refused with a valid example",
         arguments: ["", "M", "5 M", "-1M", "5X", "5MM", "1..5M", "9999999T", "5.", ".5M"]
     )
     func refuse(text: String) {

@@ -6,7 +6,7 @@ package struct ChildProcess: Sendable {
     private let input: CInt
     private let output: CInt
 
-    /// Starts a program of PATH in a session of its own.
+    /// Starts a program from PATH in a session of its own.
     package static func start(_ program: String, _ arguments: [String]) throws -> ChildProcess {
         let (inputReader, inputWriter) = try makePipe()
         let (outputReader, outputWriter) = try makePipe()
@@ -23,7 +23,7 @@ package struct ChildProcess: Sendable {
         return ChildProcess(pid: pid, input: inputWriter, output: outputReader)
     }
 
-    /// One line of its output, without the line end.
+    /// Reads one line of the output, without the line end.
     package func readLine() -> String {
         var line: [UInt8] = []
         var byte: UInt8 = 0
@@ -31,7 +31,7 @@ package struct ChildProcess: Sendable {
         return String(decoding: line, as: UTF8.self)
     }
 
-    /// Everything that it writes until it closes its output.
+    /// Reads the whole output until the program closes it.
     package func readAll() -> String {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65_536)
@@ -43,8 +43,8 @@ package struct ChildProcess: Sendable {
         _ = Array(text.utf8).withUnsafeBytes { Foundation.write(input, $0.baseAddress, $0.count) }
     }
 
-    /// Closes the pipes and waits for its end.
-    /// - Returns: its exit status, or 128 + the signal that ended it.
+    /// Closes the pipes and waits for the end of the program.
+    /// - Returns: the exit status, or 128 + the signal that ended the program.
     @discardableResult
     package func finish() -> Int32 {
         close(input)

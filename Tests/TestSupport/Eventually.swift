@@ -1,17 +1,19 @@
 import Dispatch
 
-/// A wait that has given up.
+/// A wait that gave up.
 package struct NotInTime: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// How long a wait goes on without progress, and how long a test waits for an answer that the test is not about.
+/// The time without progress after which a wait gives up, and the longest wait for an answer that a test does not
+/// examine.
 package let patience: Duration = .seconds(180)
 
-/// Waits until a condition holds. Tests wait in this way for everything that sends no notification.
+/// Waits until a condition holds. Tests wait like this for states that send no notification.
 ///
-/// A wait gives up for want of progress: see ``Wait``.
-/// - Throws: ``NotInTime`` with what the condition read last when the wait gives up, else what the condition throws.
+/// A wait gives up if it sees no progress: see ``Wait``.
+/// - Throws: ``NotInTime`` with the last readings of the condition when the wait gives up, or the error of the
+///   condition.
 package func eventually(
     _ what: String = "the condition",
     within limit: Duration = patience,
@@ -28,7 +30,8 @@ package func eventually(
     }
 }
 
-/// The same for `#expect`: whether the condition came true. Prints what the condition read last if the wait gives up.
+/// Waits for a condition inside `#expect`, and returns whether it came true. Prints the last readings if the wait gives
+/// up.
 package func comesTrue(
     within limit: Duration = patience,
     file: StaticString = #fileID,
@@ -46,7 +49,7 @@ package func comesTrue(
     return true
 }
 
-/// The same where a thread may be blocked.
+/// Waits like `comesTrue`, on a thread that may be blocked.
 package func comesTrueBlocking(within limit: Duration = patience, _ condition: () throws -> Bool) rethrows -> Bool {
     var wait = Wait(limit)
     while try !Seen.$sightings.withValue(wait.sightings, operation: condition) {
@@ -59,8 +62,8 @@ package func comesTrueBlocking(within limit: Duration = patience, _ condition: (
     return true
 }
 
-/// Does something again and again until its task is cancelled: a fault that does not go away.
-/// - Returns: what it added up to.
+/// Repeats an action until its task is cancelled, for a lasting fault.
+/// - Returns: the sum of the results.
 package func repeatedly(_ body: () throws -> Int) async rethrows -> Int {
     var sum = 0
     var pace = Pace()
@@ -72,12 +75,12 @@ package func repeatedly(_ body: () throws -> Int) async rethrows -> Int {
     return sum
 }
 
-/// What an operation does of which a test needs to know only how long it takes.
+/// Simulates the work of an operation for a test that only needs its duration.
 package func takeTime(_ duration: Duration) async {
     try? await ContinuousClock().sleep(for: duration)
 }
 
-/// Ends when its task is cancelled, by throwing.
+/// Waits until the task is cancelled, and then throws.
 package func untilCancelled() async throws {
     let (never, continuation) = AsyncStream<Never>.makeStream()
     for await _ in never {}
@@ -85,10 +88,11 @@ package func untilCancelled() async throws {
     throw CancellationError()
 }
 
-/// Decides when a wait gives up: when nothing that the condition reads (``Seen``) has changed for the limit.
+/// Decides when a wait gives up: when no reading of the condition (``Seen``) has changed for the limit.
 ///
-/// One look counts as a quarter of a second at most, so that a machine on which each look takes seconds waits longer. A wait whose
-/// condition reads something that changes by itself, such as a time, gives up after ten limits.
+/// One check counts as a quarter of a second at most, so that a machine on which each check takes seconds waits longer.
+/// Some conditions read a value that changes by itself, such as a time. A wait for such a condition gives up after ten
+/// limits.
 struct Wait {
     private static let longestLook: Duration = .milliseconds(250)
     private static let limits = 10
@@ -107,7 +111,7 @@ struct Wait {
         _ = MachinePace.shared
     }
 
-    /// Call this after each look.
+    /// Notes a check, and returns whether to go on. Call this after each check.
     mutating func goesOn() -> Bool {
         let now = ContinuousClock.now
         let passed = min(now - lastLook, Self.longestLook)
@@ -128,8 +132,10 @@ struct Wait {
     mutating func block() { pace.block() }
 }
 
-/// Together with `takeTime` the only place in which tests let time pass. A server's start or another process's output sends no
-/// notification, so a test has to look again; the pauses grow, so that looking does not keep a busy machine from getting there.
+/// Pauses between checks. Apart from `takeTime`, tests let time pass nowhere else.
+///
+/// The start of a server and the output of another process send no notification, so a test checks repeatedly. The
+/// pauses grow, so that the checks do not slow down a busy machine.
 private struct Pace {
     private static let first: Duration = .milliseconds(1)
     private static let longest: Duration = .milliseconds(50)

@@ -3,25 +3,28 @@ import NIOPosix
 import RedisClient
 import Synchronization
 
-/// Stands between a client and a Redis server and does to the connection what networks do. Faults are switched while it
-/// runs and hold for open and new connections.
+/// A proxy between a client and a Redis server that causes network faults.
+///
+/// Faults are switched while the proxy runs, and apply to open and new connections.
 package final class FaultProxy: Sendable {
     package enum Fault: Sendable, Equatable {
-        /// Everything passes.
+        /// The proxy forwards everything.
         case none
-        /// Nothing passes in either direction and nothing is closed. What is held passes when the fault ends.
+        /// The proxy forwards nothing in either direction and closes nothing. When the fault ends, it forwards the held
+        /// bytes.
         case blackhole
-        /// Replies wait this long.
+        /// Replies are delayed by this time.
         case delay(Duration)
-        /// Every connection is reset, new ones at once.
+        /// The proxy resets every connection, new ones at once.
         case reset
-        /// The server gets the request and answers, the answer is thrown away and the connection reset. Counts the answers
-        /// of requests that contain `marker` (all requests if it is empty), from the next one on: the first `count` after
-        /// leaving out `skip` each time.
+        /// The server gets the request and answers, but the proxy drops the reply and resets the connection.
+        ///
+        /// The fault counts replies to requests that contain `marker` (all requests if it is empty), beginning with the
+        /// next one. The proxy drops `count` of these replies, and forwards `skip` before each dropped one.
         case loseReplies(count: Int, skip: Int = 0, marker: String = "")
-        /// Each connection is closed after so many bytes of replies.
+        /// The proxy closes each connection after so many bytes of replies.
         case cutAfter(replyBytes: Int)
-        /// The client sees the end of the stream, its own direction stays open.
+        /// The client sees the end of the stream, but its own direction stays open.
         case halfClose
     }
 
@@ -34,12 +37,12 @@ package final class FaultProxy: Sendable {
         var turn = 0
     }
 
-    /// Where clients connect instead.
+    /// The endpoint to which clients connect instead of the server.
     package let endpoint: RedisEndpoint
     private let listener: any Channel
     private let state: SharedState
 
-    /// The state that all links of a proxy look at.
+    /// The state shared by all links of a proxy.
     final class SharedState: Sendable {
         let value = Mutex(State())
     }
@@ -73,16 +76,16 @@ package final class FaultProxy: Sendable {
         for link in links { link.faultChanged(fault) }
     }
 
-    /// Resets the connections of this moment; new ones pass.
+    /// Resets the present connections. New ones pass.
     package func resetAll() {
         for link in state.value.withLock({ Array($0.links.values) }) { link.reset() }
     }
 
-    /// Connections made so far.
+    /// The number of connections made so far.
     package var accepted: Int { state.value.withLock { $0.accepted } }
-    /// Connections open now.
+    /// The number of open connections.
     package var open: Int { state.value.withLock { $0.links.count } }
-    /// Replies thrown away so far.
+    /// The number of dropped replies so far.
     package var lostReplies: Int { state.value.withLock { $0.lost } }
 
     package func stop() {

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Closed until it is opened for good. Tasks and threads wait for it.
+/// A latch that is opened once. Tasks and threads wait until it is open.
 package final class Latch: Sendable {
     private struct State {
         var isOpen = false
@@ -16,7 +16,7 @@ package final class Latch: Sendable {
 
     package var isOpen: Bool { state.withLock { $0.isOpen } }
 
-    /// - Returns: true if this call has opened it.
+    /// - Returns: true if this call opened the latch.
     @discardableResult
     package func open() -> Bool {
         let (wasOpen, waiters, threads) = state.withLock { state in
@@ -32,9 +32,9 @@ package final class Latch: Sendable {
         return !wasOpen
     }
 
-    /// Waits until it is open or, unless deaf to that, the task is cancelled.
+    /// Waits until the latch is open, or the task is cancelled. With `isDeaf`, ignores the cancel.
     ///
-    /// - Returns: whether it was open; false = the cancel came first.
+    /// - Returns: whether the latch was open; false = the cancel came first.
     @discardableResult
     package func wait(isDeaf: Bool = false) async -> Bool {
         let number = state.withLock { state in
@@ -56,7 +56,7 @@ package final class Latch: Sendable {
         }
     }
 
-    /// Blocks the thread until it is open.
+    /// Blocks the thread until the latch is open.
     package func block() {
         let semaphore = DispatchSemaphore(value: 0)
         let isOpen = state.withLock { state in

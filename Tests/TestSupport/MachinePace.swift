@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Measures how slow the machine is: once a second, how late an empty process ends, counted from when it was due to start.
+/// Measures how slow the machine is: once a second, the delay from the due start of an empty process to its end.
 package final class MachinePace: Sendable {
-    /// Runs from its first use to the end of the process.
+    /// The shared measurement. Runs from the first use to the end of the process.
     package static let shared = MachinePace()
 
     private static let interval: Duration = .seconds(1)
@@ -17,8 +17,8 @@ package final class MachinePace: Sendable {
         thread.start()
     }
 
-    /// - Parameter time: how far to look back from now.
-    /// - Returns: the longest delay of that time, with a measurement that has not ended.
+    /// - Parameter time: the time to look back from now.
+    /// - Returns: the longest delay within that time, including a measurement that has not ended.
     package func longestDelay(inLast time: Duration) -> Duration {
         let now = ContinuousClock.now
         let past = samples.withLock { $0.filter { $0.end > now - time }.map(\.delay) }

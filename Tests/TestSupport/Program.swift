@@ -1,13 +1,14 @@
 import Foundation
 import Synchronization
 
-/// A program of this package, run as its own process; it outlives neither the value nor, however that ends, the test process.
+/// A program of this package in a process of its own.
 ///
-/// What it writes goes to files, which never fill up.
+/// The process ends with this value, and with the test process, even if that crashes. Output goes to files, which never
+/// fill up.
 package final class Program: Sendable {
-    /// How a program ended.
+    /// The end of a program.
     package struct Outcome: Sendable, Hashable {
-        /// The exit code; for a program that a signal ended, 128 and the signal's number, as shells say it.
+        /// The exit code. For a program ended by a signal, 128 plus the signal's number, as in shells.
         package let code: Int32
         package let output: String
         package let errors: String
@@ -18,10 +19,10 @@ package final class Program: Sendable {
 
     /// Starts a program.
     /// - Parameters:
-    ///   - name: The product's name (`image-run`), or the path of another program.
-    ///   - arguments: Its arguments.
-    ///   - environment: Variables beside, or instead of, those of the tests.
-    ///   - input: What it reads; nothing unless said.
+    ///   - name: the product's name (`image-run`), or the path of another program.
+    ///   - arguments: the arguments.
+    ///   - environment: variables added to those of the tests. A variable of the same name is replaced.
+    ///   - input: the standard input; nil = empty.
     package init(
         _ name: String,
         _ arguments: [String],
@@ -54,7 +55,8 @@ package final class Program: Sendable {
         running.watch()
     }
 
-    /// A command ends if it is not connected within two seconds, which is little on a busy machine. What runs on tries again by itself.
+    /// The environment of a command: 20 s to connect, because the default of two seconds is short on a busy machine. A
+    /// program that keeps running connects again by itself.
     private static func patience(_ name: String, _ arguments: [String]) -> [String: String] {
         let runsOn = ["worker", "test-worker", "monitor"].contains(arguments.first)
         let triesAgain = runsOn && !arguments.contains("--burst")
@@ -63,7 +65,7 @@ package final class Program: Sendable {
 
     deinit { send(SIGKILL) }
 
-    /// The folder of the built products: where the test program itself lies.
+    /// The folder of the built products, which contains the test program.
     package static var directory: URL {
         Bundle.main.executableURL?.deletingLastPathComponent() ?? URL(fileURLWithPath: ".build/debug")
     }
@@ -88,10 +90,10 @@ package final class Program: Sendable {
         }
     }
 
-    /// What it has written to standard output so far.
+    /// The standard output so far.
     package var output: String { read("output") }
 
-    /// What it has written to standard error so far.
+    /// The standard error so far.
     package var errors: String { read("errors") }
 
     /// Waits for the end of the program.
@@ -116,10 +118,10 @@ package final class Program: Sendable {
     }
 }
 
-/// A child, and those who wait for its end.
+/// A child process, and the tasks that wait for its end.
 private final class Running: Sendable {
     struct State {
-        /// Set when the child was reaped: afterwards its pid may belong to another process.
+        /// The exit code, set when the child was reaped. Afterwards its pid may belong to another process.
         var code: CInt?
         var waiters: [CheckedContinuation<CInt, Never>] = []
     }
@@ -129,7 +131,7 @@ private final class Running: Sendable {
 
     init(pid: pid_t) { self.pid = pid }
 
-    /// Collects the child on a thread of its own, which blocks.
+    /// Starts a thread that waits for the child, because the wait blocks.
     func watch() {
         StartedPrograms.shared.add(pid)
         let thread = Thread { [self] in
@@ -158,12 +160,13 @@ private final class Running: Sendable {
     }
 }
 
-/// Kills the programs of a test process that has ended without doing so itself: a shell reads from a pipe which ones live,
-/// and its end when the test process is gone.
+/// Kills the programs of a test process that ended without killing them.
+///
+/// A shell reads from a pipe which programs are alive. When the pipe ends, the test process is gone.
 private final class StartedPrograms: Sendable {
     static let shared = StartedPrograms()
 
-    /// nil where there is no shell: then programs live on after a crash.
+    /// The watchdog shell; nil = the system has no shell, and programs survive a crash of the test process.
     private let watchdog = try? ChildProcess.start("sh", ["-c", script])
 
     private static let script = """
@@ -178,7 +181,7 @@ private final class StartedPrograms: Sendable {
         for pid in $pids; do kill -9 "$pid"; done 2>/dev/null
         """
 
-    /// One short line each, which a pipe takes whole.
+    /// A pipe writes one short line as a whole.
     func add(_ pid: pid_t) { watchdog?.write("add \(pid)\n") }
     func remove(_ pid: pid_t) { watchdog?.write("remove \(pid)\n") }
 }

@@ -1,10 +1,10 @@
 import Testing
 
-/// Expects that something did not take long: five times as long as promised and 15 seconds more at most. If ``MachinePace`` says that the
-/// machine itself was late meanwhile, nothing is expected.
+/// Expects a short duration: at most five times the promised time plus 15 seconds.
 ///
-/// The bound tells a kept promise from a forgotten one, which takes half a minute or for ever. How well a promise is kept is measured by
-/// `sluice bench` and `scripts/faults`, alone on the machine.
+/// The bound separates a kept promise from a forgotten one, which takes half a minute or forever. If ``MachinePace``
+/// shows that the machine itself was slow, the test expects nothing. `sluice bench` and `scripts/faults` measure
+/// promises exactly, alone on the machine.
 package func expectPrompt(
     _ what: String,
     since start: ContinuousClock.Instant,
@@ -14,7 +14,7 @@ package func expectPrompt(
     expectPrompt(what, took: ContinuousClock.now - start, promised: promised, sourceLocation: sourceLocation)
 }
 
-/// The same of a time that something else has measured, such as a record's.
+/// Expects a short duration that was measured elsewhere, such as one from a record.
 package func expectPrompt(
     _ what: String,
     took time: Duration,

@@ -8,9 +8,9 @@ import RedisClient
     import Darwin
 #endif
 
-/// One client of a proxy and its connection to the server; both on one event loop.
+/// One client of a proxy and its connection to the server, both on one event loop.
 ///
-/// Sendable because all of its state belongs to that event loop; other threads only hop onto it.
+/// Sendable because all state belongs to that event loop. Other threads only schedule work on it.
 final class ProxyLink: @unchecked Sendable {
     private enum Direction {
         case request, reply
@@ -19,7 +19,7 @@ final class ProxyLink: @unchecked Sendable {
     private let client: any Channel
     private let shared: FaultProxy.SharedState
     private var server: (any Channel)?
-    /// Requests that came before the server's side was connected.
+    /// Requests that came before the connection to the server was open.
     private var early: [ByteBuffer] = []
     private var held: [(Direction, ByteBuffer)] = []
     private var replyBytes = 0
@@ -30,7 +30,7 @@ final class ProxyLink: @unchecked Sendable {
         self.shared = shared
     }
 
-    /// Makes the server's side of a client that was just accepted.
+    /// Opens the connection to the server for a new client.
     static func open(
         _ client: any Channel,
         to upstream: RedisEndpoint,
@@ -126,7 +126,7 @@ final class ProxyLink: @unchecked Sendable {
     }
 
     /// Counts one request against the fault.
-    /// - Returns: true if its reply is to be lost.
+    /// - Returns: true if the reply to this request is to be dropped.
     private func takeTurn() -> Bool {
         shared.value.withLock { state in
             guard case .loseReplies(let count, let skip, let marker) = state.fault, count > 0 else { return false }
@@ -157,7 +157,7 @@ final class ProxyLink: @unchecked Sendable {
         for (direction, bytes) in waiting { hear(direction, bytes) }
     }
 
-    /// Closes with RST instead of FIN.
+    /// Closes the connection with RST instead of FIN.
     func reset() {
         let socket = client as? any SocketOptionProvider
         let lingering = socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
@@ -171,7 +171,7 @@ final class ProxyLink: @unchecked Sendable {
     }
 }
 
-/// Hands over what a channel reads.
+/// Reports the bytes that a channel reads.
 private final class Ear: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
 

@@ -1,23 +1,25 @@
 import RedisClient
 import Synchronization
 
-/// Notes of a wait about the state that its condition reads. A wait that gives up prints the last notes; a change counts as progress.
+/// Notes about the state that the condition of a wait reads.
 ///
-/// Functions of the tests that read a state call ``note(_:)``. Outside of a wait this does nothing.
+/// A wait that gives up prints the last notes. A change counts as progress. Functions of the tests that read a state
+/// call ``note(_:)``, which does nothing outside of a wait.
 package enum Seen {
     @TaskLocal static var sightings: Sightings?
 
-    /// - Parameter text: computed in a wait only.
+    /// - Parameter text: computed only within a wait.
     package static func note(_ text: @autoclosure () -> String) {
         sightings?.add(text())
     }
 
-    /// Runs a body whose readings are no progress of a wait.
+    /// Runs a body whose readings do not count as progress of a wait.
     package static func ignoring<Result>(_ body: () async throws -> Result) async rethrows -> Result {
         try await $sightings.withValue(nil, operation: body)
     }
 
-    /// The same for replies of Redis. Long ones, such as INFO and CLIENT LIST, have numbers that change by themselves, which is no progress.
+    /// Notes replies of Redis. Long replies, such as INFO and CLIENT LIST, are left out, because their numbers change
+    /// by themselves.
     static func note(replies: [RedisValue]) {
         guard sightings != nil else { return }
         let text = "\(replies)"
@@ -42,7 +44,7 @@ final class Sightings: Sendable {
         state.withLock { $0.current.append(note) }
     }
 
-    /// Whether the look that has just ended read something else than the one before.
+    /// Returns whether the last check read other values than the one before.
     func haveChanged() -> Bool {
         state.withLock { state in
             defer { (state.last, state.current) = (state.current, []) }

@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// A program that a test needed and that failed.
+/// The failure of a program that a test needs.
 package struct CommandFailed: Error, CustomStringConvertible {
     package let description: String
 }
 
 /// Runs a program to its end.
-/// - Returns: what it wrote to standard output and standard error.
-/// - Throws: ``CommandFailed`` with that text when it exits with another status than 0.
+/// - Returns: the text of standard output and standard error.
+/// - Throws: ``CommandFailed`` with that text if the exit status is not 0.
 @discardableResult
 package func run(_ program: String, _ arguments: [String]) throws -> String {
     let child = try ChildProcess.start("sh", ["-c", "exec \"$@\" 2>&1 </dev/null", "sh", program] + arguments)
@@ -18,18 +18,19 @@ package func run(_ program: String, _ arguments: [String]) throws -> String {
     return text
 }
 
-/// Makes an empty folder with a short path (sockets allow 107 bytes). It goes with the test process.
+/// Makes an empty folder with a short path, because sockets allow 107 bytes. The folder is removed with the test
+/// process.
 package func makeTemporaryFolder() throws -> String {
     try TemporaryFolders.shared.get().make()
 }
 
-/// The folders of this process, all in one that a watchdog removes when the process ends, however that happens.
+/// The temporary folders of this process. A watchdog removes all of them when the process ends, even after a crash.
 private final class TemporaryFolders: Sendable {
     static let shared = Result { try TemporaryFolders() }
 
     private let base: String
     private let count = Atomic<Int>(0)
-    /// Its input is never written to: it closes with this process.
+    /// The watchdog shell. Nothing is written to its input, which closes with this process.
     private let watchdog: ChildProcess
 
     private init() throws {

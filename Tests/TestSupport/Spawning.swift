@@ -2,14 +2,15 @@ import Foundation
 
 /// Starts child processes.
 ///
-/// Not Foundation's `Process`: that lets a child inherit the sockets by which it waits for other children, so that with
-/// many children at once a wait may last until an unrelated one ends.
+/// Foundation's `Process` is not used, because children inherit the sockets by which it waits for other children. With
+/// many children at once, such a wait may last until an unrelated child ends.
 enum Spawning {
-    /// Starts a program with these descriptors and standard error, and without any other one.
+    /// Starts a program with these descriptors and standard error, and with no other descriptor.
     /// - Parameters:
-    ///   - program: A path, or a name to look for in PATH.
-    ///   - environment: `KEY=value`; nil = that of this process.
-    ///   - isSessionLeader: Ctrl-C of the test run then ends only the test process.
+    ///   - program: a path, or a name to search for in PATH.
+    ///   - environment: the variables as `KEY=value`; nil = those of this process.
+    ///   - isSessionLeader: whether the child has its own session, so that Ctrl-C of the test run ends only the test
+    ///     process.
     static func spawn(
         _ program: String,
         _ arguments: [String],
@@ -42,11 +43,11 @@ enum Spawning {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Threads of Dispatch block signals; a shell that inherits that waits for ever for its own children.
+        // Threads of Dispatch block signals. A shell that inherits blocked signals waits forever for its own children.
         var noSignals = sigset_t()
         sigemptyset(&noSignals)
         posix_spawnattr_setsigmask(&attributes, &noSignals)
-        // Tests that run under nohup, or in the background of a script, ignore these.
+        // Tests under nohup, or in the background of a script, ignore these signals, so the child gets the defaults.
         var defaults = sigset_t()
         sigemptyset(&defaults)
         for number in [SIGHUP, SIGINT, SIGQUIT] { sigaddset(&defaults, number) }
@@ -67,14 +68,14 @@ enum Spawning {
         return pid
     }
 
-    /// Blocks until a child has ended, and leaves it as a zombie, so that its pid is not reused.
+    /// Blocks until a child has ended. The child stays a zombie, so that its pid is not reused.
     static func awaitEnd(of pid: pid_t) {
         var info = siginfo_t()
         while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
     }
 
-    /// Collects a child that has ended, or waits for it.
-    /// - Returns: its exit status, or 128 + the signal that ended it.
+    /// Reaps a child, and waits for its end if necessary.
+    /// - Returns: the exit status, or 128 + the signal that ended the child.
     static func collect(_ pid: pid_t) -> CInt {
         var status: CInt = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory of one test, removed with it.
+/// A directory for one test, removed with this object.
 package final class TemporaryDirectory: Sendable {
     package let url: URL
 
@@ -11,6 +11,6 @@ package final class TemporaryDirectory: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: url) }
 
-    /// The path of something in it.
+    /// Returns the path of an entry in the directory.
     package func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 }

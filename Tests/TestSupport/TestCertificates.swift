@@ -9,8 +9,8 @@ package struct TestCertificates: Sendable {
     package var serverKey: String { directory + "/server.key" }
 
     /// - Parameters:
-    ///   - names: the subject alternative names, in OpenSSL's words.
-    ///   - isExpired: the server's certificate was valid until yesterday.
+    ///   - names: the subject alternative names, in OpenSSL's syntax.
+    ///   - isExpired: whether the server's certificate expired yesterday.
     package init(in directory: String, names: String = "DNS:localhost,IP:127.0.0.1", isExpired: Bool = false) throws {
         self.directory = directory
         try run(
@@ -31,7 +31,7 @@ package struct TestCertificates: Sendable {
         if isExpired { try expire(names) }
     }
 
-    /// Has the authority sign the same certificate again, as one that is over.
+    /// Makes the authority sign the certificate again with a validity in the past.
     private func expire(_ names: String) throws {
         let request = directory + "/server.csr"
         try run("openssl", ["x509", "-x509toreq", "-in", serverCertificate, "-signkey", serverKey, "-out", request])

@@ -1,10 +1,10 @@
 import Foundation
 import RedisClient
 
-/// Three cluster nodes on loopback ports, which share all slots; on demand each with a replica.
+/// Three cluster nodes on loopback ports that share all slots, each with a replica if requested.
 package final class TestCluster: Sendable {
     package let nodes: [TestServer]
-    /// In the order of their masters at the beginning; empty unless asked for.
+    /// The replicas, in the initial order of their masters; empty unless requested.
     package let replicas: [TestServer]
 
     private static let slotCount = 16_384
@@ -14,15 +14,15 @@ package final class TestCluster: Sendable {
         self.replicas = replicas
     }
 
-    /// Starts the nodes and waits until each of them says that the cluster is complete.
+    /// Starts the nodes and waits until each one reports a complete cluster.
     /// - Parameters:
-    ///   - replicated: each of the three has a replica, which takes its place a second or two after it has died.
-    ///   - lines: more of redis.conf, for each.
+    ///   - replicated: whether each node has a replica, which takes over a second or two after the node's death.
+    ///   - lines: additional lines of redis.conf for each node.
     package static func start(replicated: Bool = false, _ lines: [String] = []) throws -> TestCluster {
         let timeout = "cluster-node-timeout \(replicated ? 1000 : 60_000)"
         let all = try (0..<(replicated ? 6 : 3)).map { _ in try startNode(lines + [timeout]) }
         let cluster = TestCluster(nodes: Array(all[..<3]), replicas: Array(all[3...]))
-        // Different from the start, so that nodes that meet have no epochs to sort out.
+        // The epochs differ from the start, so that nodes that meet need not resolve conflicts.
         for (index, node) in all.enumerated() {
             try node.ask(RedisCommand("CLUSTER", "SET-CONFIG-EPOCH", index + 1))[0].expectSuccess()
             if index < 3 { try node.ask(addSlots(slots(of: index)))[0].expectSuccess() }
@@ -43,24 +43,24 @@ package final class TestCluster: Sendable {
         for node in nodes + replicas { node.stop() }
     }
 
-    /// `redis+cluster://…` of the first node; the others are found.
+    /// The `redis+cluster://…` endpoint of the first node. A client finds the others.
     package var endpoint: RedisEndpoint {
         RedisEndpoint(address: .cluster([RedisEndpoint.Host("127.0.0.1", port: nodes[0].options.port)]))
     }
 
-    /// The same of all nodes.
+    /// The `redis+cluster://…` endpoint of all nodes and replicas.
     package var endpointOfAll: RedisEndpoint {
         RedisEndpoint(
             address: .cluster((nodes + replicas).map { RedisEndpoint.Host("127.0.0.1", port: $0.options.port) })
         )
     }
 
-    /// The slot of a key, as the cluster itself says.
+    /// Returns the slot of a key, as computed by the cluster.
     package func slot(of key: String) throws -> Int {
         try nodes[0].ask(RedisCommand("CLUSTER", "KEYSLOT", key))[0].expectInt()
     }
 
-    /// The node that had a key's slot at the beginning.
+    /// Returns the node that had a key's slot at the beginning.
     package func node(for key: String) throws -> TestServer {
         let slot = try slot(of: key)
         for index in nodes.indices where Self.slots(of: index).contains(slot) { return nodes[index] }
@@ -69,14 +69,14 @@ package final class TestCluster: Sendable {
 
     // MARK: Moving
 
-    /// Says on both sides that a slot is on its way.
+    /// Marks a slot as moving on both nodes.
     package func beginMove(slot: Int, from source: TestServer, to target: TestServer) throws {
         try target.ask(RedisCommand("CLUSTER", "SETSLOT", slot, "IMPORTING", try id(source)))[0].expectSuccess()
         try source.ask(RedisCommand("CLUSTER", "SETSLOT", slot, "MIGRATING", try id(target)))[0].expectSuccess()
     }
 
-    /// Moves up to so many of a slot's keys.
-    /// - Returns: how many there were.
+    /// Moves up to `count` keys of a slot.
+    /// - Returns: the number of moved keys.
     @discardableResult
     package func moveKeys(slot: Int, from source: TestServer, to target: TestServer, count: Int) throws -> Int {
         let keys = try source.ask(RedisCommand("CLUSTER", "GETKEYSINSLOT", slot, count))[0].expectArray()
@@ -87,7 +87,7 @@ package final class TestCluster: Sendable {
         return keys.count
     }
 
-    /// Ends a move: the target has the slot from now on.
+    /// Ends a move. From now on, the target owns the slot.
     package func endMove(slot: Int, from source: TestServer, to target: TestServer) throws {
         let id = try id(target)
         for node in [target, source] + nodes where node.isRunning {
@@ -95,7 +95,7 @@ package final class TestCluster: Sendable {
         }
     }
 
-    /// All of a slot.
+    /// Moves a slot with all keys.
     package func move(slot: Int, from source: TestServer, to target: TestServer) throws {
         try beginMove(slot: slot, from: source, to: target)
         while try moveKeys(slot: slot, from: source, to: target, count: 100) > 0 {}
@@ -131,7 +131,7 @@ package final class TestCluster: Sendable {
         return command
     }
 
-    /// Another process may take a port between the look and the start; then other ports are tried.
+    /// Starts a node, with another port if another process took the port meanwhile.
     private static func startNode(_ more: [String]) throws -> TestServer {
         var lastError: any Error = CommandFailed(description: "no free port")
         for _ in 0..<5 {
@@ -146,7 +146,8 @@ package final class TestCluster: Sendable {
     }
 }
 
-/// A free loopback port in the range of this test process, with the port 10000 above it free too (the cluster's bus).
+/// Returns a free loopback port in the range of this test process. The port 10000 above it, for the cluster bus, is
+/// free as well.
 package func freePort() throws -> Int {
     for _ in 0..<100 {
         let port = Int.random(in: ports)
@@ -155,8 +156,10 @@ package func freePort() throws -> Int {
     throw CommandFailed(description: "no free loopback port found in \(ports)")
 }
 
-/// `SLUICE_TEST_PORTS=20000-22499`: test processes that run at the same time have ranges of their own, so that none takes the port of a
-/// server that another one restarts.
+/// The ports of this process: `SLUICE_TEST_PORTS=20000-22499`.
+///
+/// Concurrent test processes have separate ranges, so that none takes the port of a server that another process
+/// restarts.
 private let ports: ClosedRange<Int> = {
     guard let text = ProcessInfo.processInfo.environment["SLUICE_TEST_PORTS"] else { return 20_000...29_999 }
     let bounds = text.split(separator: "-").compactMap { Int($0) }

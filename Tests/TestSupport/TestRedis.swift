@@ -3,19 +3,21 @@ import Logging
 import NIOPosix
 import RedisClient
 
-/// The Redis that a test works with: one server, or a cluster.
+/// The Redis of a test: one server, or a cluster.
 package enum TestRedis: Sendable {
     case server(TestServer)
     case cluster(TestCluster)
 
-    /// What tests run against that need nothing special: one server, or with `SLUICE_TEST_TOPOLOGY=cluster` three nodes. One per test
-    /// process, where tests keep apart by namespaces.
+    /// The Redis for tests without special needs: one server, or three nodes with `SLUICE_TEST_TOPOLOGY=cluster`.
+    ///
+    /// Each test process has one. Tests are separated by namespaces.
     package static let shared: TestRedis = {
         guard isCluster else { return .server(.shared) }
         do { return .cluster(try TestCluster.start()) } catch { fatalError("the tests need a cluster: \(error)") }
     }()
 
-    /// Whether `shared` is a cluster. Tests with a server of their own say why a cluster says nothing new: `.enabled(if: …, "why")`.
+    /// Whether `shared` is a cluster. Tests with their own server give the reason why a cluster tests nothing new:
+    /// `.enabled(if: …, "why")`.
     package static let isCluster: Bool = {
         switch ProcessInfo.processInfo.environment["SLUICE_TEST_TOPOLOGY"] ?? "single" {
         case "single": return false
@@ -26,7 +28,7 @@ package enum TestRedis: Sendable {
 
     package static let isSingle = !isCluster
 
-    /// One of the same kind for a test alone, to be stopped at its end.
+    /// Starts a Redis of that kind for a single test, which stops it at the end.
     /// - Parameter withUsers: see ``TestUsers``; nodes of a cluster never have them.
     package static func start(withUsers: Bool = true) throws -> TestRedis {
         if isCluster { return .cluster(try TestCluster.start()) }
@@ -44,7 +46,7 @@ package enum TestRedis: Sendable {
         }
     }
 
-    /// Without a user.
+    /// The URL without a user.
     package var url: String {
         switch self {
         case .server(let server): "unix://\(server.socketPath)"
@@ -52,15 +54,15 @@ package enum TestRedis: Sendable {
         }
     }
 
-    /// A URL for what comes as this role, if roles count.
+    /// Returns the URL for a program in this role, if the tests use users.
     package func url(as role: TestUsers.Role) -> String { TestUsers.url(url, as: role) }
 
-    /// A URL with this user and password, which are visible in it.
+    /// Returns the URL with this user and password, visible in the text.
     package func url(user: String, password: String) -> String {
         url.replacingOccurrences(of: "://", with: "://\(user):\(password)@")
     }
 
-    /// All that have keys.
+    /// The servers that hold keys.
     package var servers: [TestServer] {
         switch self {
         case .server(let server): [server]
@@ -68,7 +70,7 @@ package enum TestRedis: Sendable {
         }
     }
 
-    /// Sends commands, each to the server that has its key, from a thread that may block. Error replies stay in their places.
+    /// Sends commands, each to the server of its key, from a thread that may block. Error replies keep their places.
     @discardableResult
     package func ask(_ commands: RedisCommand...) throws -> [RedisValue] {
         let link = RedisLink(

@@ -1,18 +1,18 @@
 import RedisClient
 
-/// A master, its replica and three sentinels that watch them, on loopback ports.
+/// A master, its replica and three sentinels for them, on loopback ports.
 package final class TestSentinels: Sendable {
     package static let name = "mymaster"
-    /// The first is the master at the beginning.
+    /// The servers. The first one is the initial master.
     package let servers: [TestServer]
     package let sentinels: [TestServer]
     private let guarding: Guarding
 
-    /// What protects the servers.
+    /// The protection of the servers.
     package struct Guarding: Sendable {
         package var sentinelPassword: String?
         package var masterPassword: String?
-        /// All talk TLS, among themselves as well.
+        /// The certificates; if set, all processes use TLS, also among themselves.
         package var certificates: TestCertificates?
 
         package init(
@@ -55,7 +55,7 @@ package final class TestSentinels: Sendable {
         self.guarding = guarding
     }
 
-    /// Starts them and waits until the sentinels know each other and the replica, so that a failover is possible.
+    /// Starts the processes. Waits until the sentinels know each other and the replica, so that a failover is possible.
     package static func start(_ guarding: Guarding = Guarding()) async throws -> TestSentinels {
         let master = try TestServer.start(guarding.server(replication))
         let port = master.options.port
@@ -72,7 +72,7 @@ package final class TestSentinels: Sendable {
         return all
     }
 
-    /// A diskless synchronisation without the pause in which a master waits for more replicas.
+    /// Makes a master synchronise without a disk, and without the pause in which it waits for more replicas.
     private static let replication = [
         "repl-diskless-sync yes", "repl-diskless-sync-delay 0", "repl-ping-replica-period 1", "protected-mode no",
     ]
@@ -84,12 +84,12 @@ package final class TestSentinels: Sendable {
         ]
     }
 
-    /// `redis+sentinel://…` of all of them, with what they ask for.
+    /// The `redis+sentinel://…` URL of all sentinels, with the required passwords.
     package var url: String {
         url(sentinelPassword: guarding.sentinelPassword, masterPassword: guarding.masterPassword)
     }
 
-    /// The same with other passwords.
+    /// Returns the URL with other passwords.
     package func url(sentinelPassword: String?, masterPassword: String?) -> String {
         let hosts = sentinels.map { "127.0.0.1:\($0.options.port)" }.joined(separator: ",")
         let scheme = guarding.certificates == nil ? "redis+sentinel" : "rediss+sentinel"
@@ -101,24 +101,24 @@ package final class TestSentinels: Sendable {
         return "\(scheme)://\(credentials)\(hosts)/\(Self.name)\(query)"
     }
 
-    /// Asks for a failover, and waits until all sentinels name the other server.
+    /// Requests a failover, and waits until all sentinels name the other server.
     package func failOver() async throws {
         let before = try master()
         try sentinels[0].ask(RedisCommand("SENTINEL", "FAILOVER", Self.name))[0].expectSuccess()
         try await awaitMaster(otherThan: before)
     }
 
-    /// Waits until all sentinels name another server than this one, and that one says itself that it is the master.
+    /// Waits until all sentinels name another server than this one, and that server reports itself as master.
     package func awaitMaster(otherThan before: TestServer) async throws {
         try await eventually("there is another master") {
             let named = try sentinels.map { try about($0)["port"] ?? "" }
             guard Set(named).count == 1, named[0] != "\(before.options.port)" else { return false }
-            // Sentinels end the connections to a server whose part they change.
+            // Sentinels close the connections to a server whose role they change.
             return (try? master().info("role")) == "master"
         }
     }
 
-    /// The server that the first sentinel names.
+    /// Returns the server that the first sentinel names.
     package func master() throws -> TestServer {
         let port = try about(sentinels[0])["port"] ?? ""
         guard let server = servers.first(where: { "\($0.options.port)" == port }) else {

@@ -2,23 +2,23 @@ import Foundation
 import RedisClient
 import Synchronization
 
-/// A real redis-server of a test process: in a folder of its own, on a unix socket (and a loopback port if asked for).
+/// A real redis-server of a test process, in a folder of its own, on a unix socket and a loopback port if requested.
 ///
-/// It dies with the test process, however that ends: a watchdog shell holds a pipe from it and kills the server when the
-/// pipe closes.
+/// The server ends with the test process, even after a crash: a watchdog shell holds a pipe from the test process, and
+/// kills the server when the pipe closes.
 package final class TestServer: Sendable {
     package struct Options: Sendable {
         /// Lines of redis.conf, for example `maxmemory 10mb`.
         package var lines: [String]
-        /// A loopback TCP port besides the socket; 0 for none.
+        /// A loopback TCP port besides the socket; 0 = none.
         package var port: Int
-        /// Run as a sentinel, which does not do what a server does.
+        /// Whether to run as a sentinel, which handles other commands than a server.
         package var isSentinel = false
-        /// Whether it has the users of ``TestUsers`` when those are on. Without them a test makes its own.
+        /// Whether the server has the users of ``TestUsers`` if those are on. Without them, a test makes its own users.
         package var hasUsers = true
-        /// With these the port speaks TLS only.
+        /// The certificates; if set, the port accepts TLS only.
         package var certificates: TestCertificates?
-        /// How long a start may take.
+        /// The longest time for a start.
         package var patience: Duration
 
         package init(_ lines: [String] = [], port: Int = 0, patience: Duration = .seconds(180)) {
@@ -27,17 +27,18 @@ package final class TestServer: Sendable {
             self.patience = patience
         }
 
-        /// A password of its own, or nodes that know nothing of each other's users, go before.
+        /// Whether the users are used. A password of the test, or a cluster whose nodes do not share users, takes
+        /// precedence.
         fileprivate var withUsers: Bool {
             TestUsers.areOn && hasUsers && !isSentinel
                 && !lines.contains { $0.hasPrefix("requirepass ") || $0.hasPrefix("cluster-enabled ") }
         }
 
-        /// Append-only file, written at every command: what was acknowledged survives a `kill -9`.
+        /// An append-only file, written at every command: acknowledged writes survive a `kill -9`.
         package static let durable = Options(["appendonly yes", "appendfsync always"])
     }
 
-    /// The server of a test process. Tests use namespaces of their own, and never flush, reconfigure or stop it.
+    /// The shared server of a test process. Tests use separate namespaces, and never flush, reconfigure or stop it.
     package static let shared: TestServer = {
         do { return try TestServer.start() } catch { fatalError("the tests need redis-server: \(error)") }
     }()
@@ -48,18 +49,18 @@ package final class TestServer: Sendable {
 
     package var socketPath: String { directory + "/redis.sock" }
     package var endpoint: RedisEndpoint { withUser(.unix(path: socketPath)) }
-    /// The TCP side, when a port was asked for.
+    /// The TCP endpoint, if a port was requested.
     package var tcpEndpoint: RedisEndpoint { withUser(.tcp(host: "127.0.0.1", port: options.port)) }
 
-    /// A URL for what comes as this role, if roles count.
+    /// Returns the URL for a program in this role, if the tests use users.
     package func url(as role: TestUsers.Role) -> String { TestUsers.url("unix://\(socketPath)", as: role) }
 
     var hasUsers: Bool { options.withUsers }
 
     private struct Watched: Sendable {
-        /// Its standard input is the pipe: when it closes, the watchdog ends the server.
+        /// The watchdog, whose standard input is the pipe. When the pipe closes, the watchdog kills the server.
         var watchdog: ChildProcess
-        /// Of the server.
+        /// The pid of the server.
         var pid: Int32
         var isEnded = false
     }
@@ -88,13 +89,13 @@ package final class TestServer: Sendable {
     /// Sends a signal to the server itself: SIGKILL, SIGSTOP, SIGCONT, SIGTERM.
     package func signal(_ number: Int32) { kill(pid, number) }
 
-    /// `kill -9`, and waits until it is gone. The folder stays, so that `restart()` finds the data.
+    /// Kills the server with `kill -9` and waits for its end. The folder stays, so that `restart()` finds the data.
     package func crash() {
         if hasUsers, process.withLock({ !$0.isEnded }) { TestUsers.collect(from: self) }
         process.withLock { Self.end(&$0) }
     }
 
-    /// Starts it again in the same folder.
+    /// Starts the server again in its folder.
     package func restart() throws {
         crash()
         unlink(socketPath)
@@ -103,7 +104,7 @@ package final class TestServer: Sendable {
         try awaitPong()
     }
 
-    /// Ends it and removes its folder.
+    /// Ends the server and removes its folder.
     package func stop() {
         crash()
         try? FileManager.default.removeItem(atPath: directory)
@@ -111,9 +112,9 @@ package final class TestServer: Sendable {
 
     deinit { stop() }
 
-    // MARK: Talking to it
+    // MARK: Commands
 
-    /// Sends commands over a connection of its own from a thread that may block; error replies stay in their places.
+    /// Sends commands over a separate connection, from a thread that may block. Error replies keep their places.
     @discardableResult
     package func ask(_ commands: RedisCommand...) throws -> [RedisValue] {
         let replies = try RedisProbe.ask(administrator, commands, timeout: .seconds(60))
@@ -121,14 +122,14 @@ package final class TestServer: Sendable {
         return replies
     }
 
-    /// One field of INFO.
+    /// Returns one field of INFO.
     package func info(_ field: String) throws -> String? {
         let text = try ask(RedisCommand("INFO", "all"))[0].expectString()
         let line = text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(field + ":") }
         return line.map { String($0.dropFirst(field.count + 1)) }
     }
 
-    /// ACL LOG, which is empty after that.
+    /// Returns the entries of ACL LOG and empties it.
     func takeAccessLog() throws -> [RedisValue] {
         let commands = [RedisCommand("ACL", "LOG", 128), RedisCommand("ACL", "LOG", "RESET")]
         return try RedisProbe.ask(administrator, commands, timeout: .seconds(60))[0].expectArray()
@@ -141,7 +142,7 @@ package final class TestServer: Sendable {
         return endpoint
     }
 
-    /// With the password of the `requirepass` line, if there is one.
+    /// The endpoint of an administrator, with the password of the `requirepass` line if the options have one.
     private var administrator: RedisEndpoint {
         guard !hasUsers else { return endpoint }
         var endpoint = endpoint
@@ -165,7 +166,7 @@ package final class TestServer: Sendable {
         return Watched(watchdog: watchdog, pid: pid)
     }
 
-    /// Prints the server's pid; at the end of its input kills the server.
+    /// Prints the server's pid. Kills the server at the end of its input.
     private static let watchdog = """
         trap '' INT HUP TERM
         redis-server "$@" >/dev/null 2>&1 &
@@ -196,7 +197,7 @@ package final class TestServer: Sendable {
         return lines + (options.withUsers ? TestUsers.lines : []) + options.lines
     }
 
-    /// Of the installed redis-server.
+    /// The major version of the installed redis-server.
     package static let majorVersion: Int = {
         let text = (try? run("redis-server", ["--version"])) ?? ""
         return text.firstMatch(of: /v=(\d+)/).flatMap { Int($0.1) } ?? 0

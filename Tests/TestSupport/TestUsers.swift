@@ -4,8 +4,8 @@ import Synchronization
 
 /// The users with minimal permissions that `sluice config acl` prints, in each test server, with `SLUICE_TEST_USERS=1`.
 ///
-/// Then each program of a test comes as the role that its command is for, what a test does itself comes as `tester`, and who
-/// names no user is not let in. What Redis refuses stands in its ACL LOG, which has to be empty: ``refusals()``.
+/// Each program of a test then has the role that fits its command. The test itself is `tester`, and connections without
+/// a user are refused. Redis logs every refused command in ACL LOG, which must stay empty: ``refusals()``.
 package enum TestUsers {
     package enum Role: String, Sendable, CaseIterable { case producer, worker, monitor, `operator` }
 
@@ -13,7 +13,8 @@ package enum TestUsers {
     static let tester = "tester"
     static let password = "of-the-tests"
 
-    /// Lines of redis.conf. The rules are those of one namespace, with a pattern in its place: tests have one each.
+    /// Lines of redis.conf. The rules are printed for one namespace, which a pattern replaces, because each test has
+    /// its own namespace.
     static let lines: [String] = {
         let program = Program.directory.appendingPathComponent("sluice").path
         let namespace = "namespace-of-a-test"
@@ -21,16 +22,17 @@ package enum TestUsers {
         do { printed = try run(program, ["config", "acl", "-N", namespace]) } catch { fatalError("no users: \(error)") }
         let rules = printed.replacing(namespace, with: "*").replacing(">PASSWORD", with: ">\(password)")
         return [
-            // It keeps its permissions although no client can log in as it: Redis 7.0 replays its append-only file as this user.
+            // No client can log in as this user, but it keeps its permissions: Redis 7.0 replays its append-only file
+            // as this user.
             "user default off ~* &* +@all", "user \(tester) on >\(password) ~* &* +@all",
-            // For replicas, which carry their master's users.
+            // Replicas use this user, because they copy the users of their master.
             "masteruser \(tester)", "masterauth \(password)",
         ] + rules.split(separator: "\n").map(String.init)
     }()
 
-    // MARK: Who comes as whom
+    // MARK: Roles
 
-    /// The role that a command of `sluice` is for; `operator` for whatever changes things.
+    /// Returns the role that fits a command of `sluice`; `operator` for commands that change things.
     static func role(of arguments: [String]) -> Role {
         let words = arguments.filter { !$0.hasPrefix("-") }
         switch words.first {
@@ -51,7 +53,8 @@ package enum TestUsers {
         }
     }
 
-    /// A URL with the user of a role, if it is one of a server with users and names none, or the tester.
+    /// Adds the user of a role to a URL. Only URLs of servers with users change, and only if they name no user or the
+    /// tester.
     package static func url(_ url: String, as role: Role) -> String {
         guard areOn, let (scheme, credentials, rest) = parts(of: url), credentials.isEmpty || isTester(credentials),
             known.withLock({ $0.addresses.contains { rest.contains($0) } })
@@ -59,7 +62,7 @@ package enum TestUsers {
         return "\(scheme)://sluice-\(role.rawValue):\(password)@\(rest)"
     }
 
-    /// What a program of a test is started with.
+    /// Returns the environment to start a program with.
     package static func environment(_ environment: [String: String], for arguments: [String]) -> [String: String] {
         var environment = environment
         for name in ["SLUICE_REDIS_URL", "REDIS_URL"] {
@@ -68,12 +71,12 @@ package enum TestUsers {
         return environment
     }
 
-    /// For programs that take no URL.
+    /// Returns the credentials of a role as variables, for programs that take no URL.
     package static func credentials(of role: Role) -> [String: String] {
         areOn ? ["SLUICE_REDIS_USER": "sluice-\(role.rawValue)", "SLUICE_REDIS_PASSWORD": password] : [:]
     }
 
-    /// A line for a shell that calls `redis-cli`, as the tester.
+    /// Returns a shell line that calls `redis-cli` as the tester.
     package static func commandLine(_ line: String) -> String {
         areOn ? line.replacing("redis-cli ", with: "REDISCLI_AUTH=\(password) redis-cli --user \(tester) ") : line
     }
@@ -94,7 +97,7 @@ package enum TestUsers {
     // MARK: Servers with users
 
     private struct Known: Sendable {
-        /// As they stand in URLs: of servers, and of what leads to them.
+        /// The addresses of servers and of their proxies and sentinels, as in URLs.
         var addresses: Set<String> = []
         var servers: [Reference] = []
         var refusals: [String] = []
@@ -113,19 +116,20 @@ package enum TestUsers {
         }
     }
 
-    /// A server without users, which may have the port of an earlier one with users.
+    /// Forgets the address of a server without users, which may have the port of an earlier server with users.
     static func forget(_ server: TestServer) {
         known.withLock { _ = $0.addresses.remove("127.0.0.1:\(server.options.port)") }
     }
 
-    /// Something that leads to a server with users: a proxy, a sentinel.
+    /// Adds the address of a proxy or a sentinel of a server with users.
     static func add(address port: Int) {
         known.withLock { _ = $0.addresses.insert("127.0.0.1:\(port)") }
     }
 
-    // MARK: What was refused
+    // MARK: Refusals
 
-    /// What Redis refused to the users of `config acl` since the last call, and to itself, replaying as the default user.
+    /// Returns the commands that Redis refused since the last call: to users of `config acl`, and to the default user
+    /// that replays the append-only file.
     package static func refusals() -> [String] {
         let servers = known.withLock { $0.servers.compactMap(\.server) }
         for server in servers { collect(from: server) }
@@ -135,14 +139,14 @@ package enum TestUsers {
         }
     }
 
-    /// Also before the end of a server, with which its log goes.
+    /// Collects refusals. Call this before a server ends, because its log ends with it.
     static func collect(from server: TestServer) {
         guard server.hasUsers, let log = try? server.takeAccessLog() else { return }
         let entries = log.compactMap(describe)
         known.withLock { $0.refusals += entries }
     }
 
-    /// A test may make users of its own that are refused something.
+    /// Describes an entry; nil = the entry is about a user that a test made itself, which may be refused.
     private static func describe(_ entry: RedisValue) -> String? {
         let words = entry.array ?? []
         var fields: [String: String] = [:]

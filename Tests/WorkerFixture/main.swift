@@ -1,8 +1,8 @@
 import Foundation
 import SluiceCLI
 
-// A worker for tests that kill one in the middle of a body. Each body notes what it does in a file, and waits at a gate: a pipe that the
-// test opens for writing.
+// A worker for tests that kill one in the middle of a body. Each body writes its steps to a file, and waits at a gate:
+// a pipe that the test opens for writing.
 
 /// The folder that a test watches.
 struct Journal: Codable, Sendable {
@@ -14,7 +14,7 @@ struct Journal: Codable, Sendable {
         try Data((old + text + "\n").utf8).write(to: url, options: .atomic)
     }
 
-    /// On a thread of its own, because it blocks until the pipe has a writer.
+    /// Waits on a separate thread, because the wait blocks until the pipe has a writer.
     func gate() async {
         let path = folder + "/gate"
         await withCheckedContinuation { continuation in
@@ -46,7 +46,7 @@ struct SendLetters: DistributedOperation {
     static let name = "letters.send"
     let folder: String
     let count: Int
-    /// The letter at which it waits.
+    /// The letter at which the body waits.
     let gate: Int
 
     func main(_ context: OperationContext) async throws {

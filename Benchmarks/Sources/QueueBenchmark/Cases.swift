@@ -17,7 +17,7 @@ extension BenchmarkCase {
             + [priorities(count(100_000)), chain(count(20_000)), fan(count(10_000))]
     }
 
-    /// Adding while the queue runs.
+    /// Adds operations while the queue runs.
     static func addAndRun(_ count: Int, concurrency: Int) -> BenchmarkCase {
         BenchmarkCase(name: "add and run, \(concurrency) at once", operations: count) { count in
             let queue = LocalOperationQueue(maxConcurrentOperationCount: concurrency)
@@ -31,7 +31,7 @@ extension BenchmarkCase {
         }
     }
 
-    /// Adding to a suspended queue, then running.
+    /// Adds operations to a suspended queue, then runs them.
     static func runFilled(_ count: Int, concurrency: Int) -> BenchmarkCase {
         BenchmarkCase(name: "fill, then run, \(concurrency) at once", operations: count) { count in
             let queue = LocalOperationQueue(maxConcurrentOperationCount: concurrency)
@@ -72,7 +72,7 @@ extension BenchmarkCase {
         }
     }
 
-    /// Each depends on the one before.
+    /// Each operation depends on the one before it.
     static func chain(_ count: Int) -> BenchmarkCase {
         BenchmarkCase(name: "chain", operations: count) { count in
             let queue = LocalOperationQueue(maxConcurrentOperationCount: 2)
@@ -98,7 +98,7 @@ extension BenchmarkCase {
         }
     }
 
-    /// One, then many that depend on it, then one that depends on them.
+    /// One operation, then many that depend on it, then one that depends on all of them.
     static func fan(_ count: Int) -> BenchmarkCase {
         BenchmarkCase(name: "fan 1 → n → 1", operations: count + 2) { count in
             let queue = LocalOperationQueue(maxConcurrentOperationCount: 2)
@@ -134,7 +134,7 @@ extension BenchmarkCase {
 }
 
 extension OperationQueue {
-    /// Waits on a thread of its own: `waitUntilAllOperationsAreFinished` blocks.
+    /// Waits on a separate thread, because `waitUntilAllOperationsAreFinished` blocks.
     func allFinished() async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {

@@ -1,7 +1,7 @@
 import Foundation
 import Operations
 
-/// Cost and memory of an operation while more and more wait.
+/// Measures the cost and the memory of an operation while more and more operations wait.
 func measureGrowth() async throws {
     for count in [1_000, 10_000, 100_000, 1_000_000].map({ max(10, Int(Double($0) * min(scale, 1))) }) {
         let repeats = max(1, 100_000 / count)
@@ -21,7 +21,9 @@ func measureGrowth() async throws {
     }
 }
 
-/// Memory of an operation that waits. To be called first: what was freed before would be used again, and not be seen.
+/// Measures the memory of a waiting operation.
+///
+/// Call this first: later measurements would reuse freed memory and not see it.
 func measureMemory() {
     let count = max(10, Int(200_000 * min(scale, 1)))
     let (ours, chained, foundation) = (LocalOperationQueue(), LocalOperationQueue(), OperationQueue())

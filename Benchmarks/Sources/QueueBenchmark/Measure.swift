@@ -1,6 +1,6 @@
 import Foundation
 
-/// The middle of several runs, in nanoseconds for one operation.
+/// Returns the median of several runs, in nanoseconds for one operation.
 func nanoseconds(runs: Int, operations: Int, _ work: () async throws -> Void) async rethrows -> Double {
     var times: [Double] = []
     for _ in 0..<runs {
@@ -12,7 +12,7 @@ func nanoseconds(runs: Int, operations: Int, _ work: () async throws -> Void) as
     return times.sorted()[runs / 2]
 }
 
-/// The resident memory of this process in bytes; 0 where there is no /proc.
+/// Returns the resident memory of this process in bytes; 0 if the system has no /proc.
 func residentBytes() -> Int {
     guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
     for line in status.split(separator: "\n") where line.hasPrefix("VmRSS:") {

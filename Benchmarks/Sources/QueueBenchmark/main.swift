@@ -2,7 +2,7 @@ import Foundation
 import Operations
 
 // usage: QueueBenchmark [--scale FACTOR] [--runs COUNT] [--json] [--ours] [--only TEXT]
-// Prints a table, or JSON lines. Both queues run the same work in turns, in one process.
+// Prints a table, or JSON lines. Both queues run the same work in one process, interleaved.
 let arguments = CommandLine.arguments
 func option(_ name: String) -> String? { arguments.firstIndex(of: name).flatMap { arguments.dropFirst($0 + 1).first } }
 let scale = option("--scale").flatMap(Double.init) ?? 1

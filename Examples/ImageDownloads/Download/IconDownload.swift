@@ -5,8 +5,8 @@ import Operations
 
 /// The download of one icon into a file: in this process, or on any worker that shares the folder.
 ///
-/// The file is complete or not there. If it is there, the operation has run before and its worker was lost before Redis knew: nothing is
-/// downloaded again.
+/// The file is complete or does not exist. An existing file means that the operation ran before, and that its worker
+/// was lost before Redis knew. In this case nothing is downloaded again.
 package struct IconDownload: DistributedOperation {
     package static let name = "icon.download"
     package static let retryPolicy = RetryPolicy(attempts: 3, base: .milliseconds(50))
@@ -16,10 +16,10 @@ package struct IconDownload: DistributedOperation {
     /// The path of the file.
     package let file: String
 
-    /// One for the process, as it keeps connections.
+    /// One client for the process, because a client keeps connections.
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
-        // A server that is not there fails the attempt at once; trying again is the operation's business.
+        // An unreachable server fails the attempt at once. The operation itself retries.
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(configuration: configuration)
     }()
@@ -34,14 +34,14 @@ package struct IconDownload: DistributedOperation {
         try WholeFile.write(Data(body.readableBytesView), to: URL(filePath: file))
     }
 
-    /// The server refuses the request.
+    /// The server refused the request.
     package struct Refused: OperationFailing, CustomStringConvertible {
         let status: Int
 
         package init(status: Int) { self.status = status }
 
         package var failureType: String { "http" }
-        /// A request that is wrong now is wrong the next time, too.
+        /// A request that is wrong now stays wrong.
         package var isRetryable: Bool { status >= 500 }
         package var description: String { "the server answered \(status)" }
     }

@@ -29,7 +29,8 @@ struct App: AsyncParsableCommand {
         await sluice.close()
     }
 
-    /// A list of apps gets its icons: at most three downloads at a time, each address once, the results one after the other as they arrive.
+    /// Loads the icons for a list of apps: at most three downloads at a time, each address once, and results in order
+    /// of arrival.
     @MainActor
     private func show(_ fetch: @escaping IconLoader.Fetch) async throws {
         let site = IconSite(icons: 12)

@@ -2,9 +2,9 @@
 struct AppEntry: Sendable, Hashable {
     let row: Int
     let name: String
-    /// The address of its icon, which other rows may have too.
+    /// The address of the icon. Several rows may have the same icon.
     let icon: String
-    /// The name of its icon's file.
+    /// The name of the icon's file.
     var file: String { icon.split(separator: "/").last.map(String.init) ?? "icon" }
 
     private static let names = ["Maps", "Mail", "Notes", "Music", "Clock", "Chess", "Radio", "Paint", "Tides", "Stars"]

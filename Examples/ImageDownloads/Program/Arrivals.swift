@@ -1,9 +1,9 @@
 import Operations
 import Synchronization
 
-/// Numbers what arrives on any thread, and hands it on one at a time in that order.
+/// Numbers arrivals on any thread, and delivers them one at a time in this order.
 final class Arrivals: Sendable {
-    /// A queue of one slot does what is added first first.
+    /// A queue of one slot runs operations in the order in which they were added.
     private let deliveries = LocalOperationQueue(name: "deliveries", maxConcurrentOperationCount: 1)
     private let count = Mutex(0)
 

@@ -2,20 +2,20 @@ import Foundation
 import IconDownloads
 import Operations
 
-/// Gets every icon, one after the other, in the order in which they arrive.
+/// Receives every icon, one after the other, in order of arrival.
 @MainActor
 protocol IconLoaderDelegate: AnyObject {
     /// - Parameters:
-    ///   - result: the icon, or why there is none.
-    ///   - app: for which row.
-    ///   - arrival: the how manieth to arrive, from 1.
+    ///   - result: the icon, or the error of its download.
+    ///   - app: the row of the icon.
+    ///   - arrival: the number of the arrival, from 1.
     func iconLoader(_ loader: IconLoader, received result: Result<Icon, any Error>, for app: AppEntry, arrival: Int)
 }
 
-/// Loads icons: at most three at a time, no address twice at once, and none again that is in memory.
+/// Loads icons: at most three at a time, no address twice at once, and no icon again that is in memory.
 @MainActor
 final class IconLoader {
-    /// Runs a download, here or elsewhere, and returns when its file is there.
+    /// Runs a download, in this process or on a worker, and returns when the file exists.
     typealias Fetch = @Sendable (IconDownload) async throws -> Void
 
     private weak var delegate: (any IconLoaderDelegate)?
@@ -27,8 +27,8 @@ final class IconLoader {
     private let fetch: Fetch
 
     /// - Parameters:
-    ///   - folder: where downloads put their files. Workers must see it, too.
-    ///   - delegate: gets what arrives; not kept alive.
+    ///   - folder: the folder for downloaded files. Workers must have access to it.
+    ///   - delegate: receives the icons; held weakly.
     ///   - fetch: runs a download.
     init(folder: URL, delegate: any IconLoaderDelegate, fetch: @escaping Fetch) {
         self.folder = folder
@@ -38,7 +38,7 @@ final class IconLoader {
         icons = KeyedOperations(queue: queue, freshness: .seconds(300), maximumResults: 100)
     }
 
-    /// Asks for the icon of a row. The delegate gets it, once, also if it is in memory already.
+    /// Requests the icon of a row. The delegate receives the icon once, even if it is already in memory.
     func load(_ app: AppEntry) {
         let file = folder.appending(path: app.file).path
         let operation = icons.run(app.icon) { [fetch] in
@@ -54,7 +54,7 @@ final class IconLoader {
         }
     }
 
-    /// Waits until everything that was asked for has been delivered.
+    /// Waits until all requested icons are delivered.
     func waitUntilIdle() async throws {
         try await queue.waitUntilAllOperationsAreFinished()
         try await arrivals.waitUntilDelivered()

@@ -2,7 +2,7 @@ import ExampleServer
 import Foundation
 import Synchronization
 
-/// A site with icons that takes its time. Of one icon the first request fails, and the last icon is missing.
+/// A slow site with icons. The first request for one icon fails, and the last icon is missing.
 final class IconSite: Sendable {
     let icons: Int
     private let hasFailed = Atomic(false)
@@ -19,7 +19,7 @@ final class IconSite: Sendable {
             guard let icon = (0..<icons).first(where: { Self.path($0) == request.path }), icon != missing else {
                 return ExampleServer.Response(404)
             }
-            // Later icons are often faster, so they arrive in another order than they were asked for.
+            // Later icons are often faster, so that icons arrive in another order than requested.
             try? await Task.sleep(for: .milliseconds(40 + icon * 53 % 90))
             if icon == flaky, !hasFailed.exchange(true, ordering: .relaxed) {
                 return ExampleServer.Response(503)
@@ -28,7 +28,7 @@ final class IconSite: Sendable {
         }
     }
 
-    /// 16 by 16 pixels of one colour.
+    /// Returns a picture of 16 by 16 pixels in one colour.
     static func picture(_ icon: Int) -> Data {
         let color = [UInt8(icon * 67 % 256), UInt8((icon * 41 + 90) % 256), UInt8(255 - icon * 19 % 256)]
         return Data("P6\n16 16\n255\n".utf8) + Data((0..<256).flatMap { _ in color })

@@ -2,7 +2,7 @@ import ExampleBasics
 import ExampleServer
 import Foundation
 
-/// Shows the list, and remembers what it was given.
+/// Shows the list, and remembers its icons and failures.
 @MainActor
 final class Screen: IconLoaderDelegate {
     private let apps: [AppEntry]
@@ -39,7 +39,7 @@ final class Screen: IconLoaderDelegate {
         var report = Claims()
         report.claim("at most 3 downloads at a time", traffic.mostInFlight <= 3, "\(traffic.mostInFlight)")
         report.claim("no address twice at once", traffic.mostInFlightOfOnePath == 1, "\(traffic.mostInFlightOfOnePath)")
-        // One more for the icon whose first download failed.
+        // The icon whose first download failed needs one more request.
         report.claim(
             "each address asked for once",
             firstRequests == site.icons + 1,

@@ -1,6 +1,6 @@
-/// Compares what was downloaded with what was drawn and served; a pure value, its files come from outside.
+/// Compares the downloaded files with the drawn and served ones. A pure value: the caller reads the files.
 struct Audit: Hashable {
-    /// A file as far as the audit needs it.
+    /// The properties of a file that the audit compares.
     struct File: Hashable {
         let bytes: Int
         let sha256: String
@@ -11,16 +11,16 @@ struct Audit: Hashable {
     private(set) var bytes = 0
     private(set) var equalHashes = 0
     private(set) var maximumInFlight = 0
-    /// What is wrong, one sentence each; empty = everything is right.
+    /// The differences, one sentence each; empty = everything is correct.
     private(set) var differences: [String] = []
 
     /// - Parameters:
-    ///   - source: The files that were served, by name.
-    ///   - target: The files that lie where downloads were stored, by name.
-    ///   - records: The operations.
-    ///   - log: The server's log.
-    ///   - inFlightLimit: How many requests may have been in flight.
-    ///   - expected: How many operations must have ended how (`finished`, `retried`, `dead`, …).
+    ///   - source: the served files, by name.
+    ///   - target: the files in the download folder, by name.
+    ///   - records: the operations.
+    ///   - log: the server's log.
+    ///   - inFlightLimit: the most requests that may have been in flight.
+    ///   - expected: the number of operations that must have ended in each way (`finished`, `retried`, `dead`, …).
     init(
         source: [String: File],
         target: [String: File],
@@ -66,7 +66,7 @@ struct Audit: Hashable {
         equalHashes += 1
     }
 
-    /// Files nobody asked for, and files nobody got although nobody failed.
+    /// Notes files that no operation asked for, and files that are missing although no operation failed.
     private mutating func findStrays(
         _ source: [String: File],
         _ target: [String: File],
@@ -92,7 +92,7 @@ struct Audit: Hashable {
         }
     }
 
-    /// The closing table.
+    /// Returns the closing table.
     func table(inFlightLimit: Int) -> String {
         let rows = [
             ("finished", "\(count(of: "finished"))"), ("  of them retried", "\(retried)"),

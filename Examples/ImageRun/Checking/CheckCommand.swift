@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// `image-run check`: prints the closing table of a run; fails if anything differs.
+/// `image-run check`: prints the closing table of a run, and fails if anything differs.
 struct CheckCommand {
     let source: URL
     let target: URL
@@ -50,7 +50,7 @@ struct CheckCommand {
         }
     }
 
-    /// Every file of a directory, hidden ones too: a temporary file that stays behind must be seen.
+    /// Reads every file of a directory. Hidden files count, so that a temporary file left behind is found.
     private static func files(in directory: URL) throws -> [String: Audit.File] {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory.path) else {
             throw ImageRunError(.file, "there is no directory \(directory.path)")

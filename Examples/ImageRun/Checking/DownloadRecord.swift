@@ -1,6 +1,6 @@
 import Foundation
 
-/// What `sluice show ID -o json` says about a download, as far as the check needs it.
+/// The part of `sluice show ID -o json` about a download that the check needs.
 struct DownloadRecord: Decodable, Hashable {
     struct Arguments: Decodable, Hashable {
         var url: String?
@@ -34,7 +34,7 @@ struct DownloadRecord: Decodable, Hashable {
         result = try? values.decodeIfPresent(Result.self, forKey: .result)
     }
 
-    /// The name of the file that was to be downloaded: the last component of the URL's path.
+    /// The name of the requested file: the last component of the URL's path.
     var fileName: String? {
         guard let name = arguments?.url.flatMap(URL.init(string:))?.lastPathComponent, !name.isEmpty, name != "/" else {
             return nil

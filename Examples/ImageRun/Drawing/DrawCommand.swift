@@ -1,7 +1,7 @@
 import ExampleBasics
 import Foundation
 
-/// `image-run draw`: fills a directory with PNG files, the same ones for the same seed.
+/// `image-run draw`: fills a directory with PNG files, which are equal for equal seeds.
 struct DrawCommand {
     static let smallestBytes = 1_500
     static let fewestFiles = 40
@@ -35,8 +35,10 @@ struct DrawCommand {
         return "image-" + String(repeating: "0", count: max(0, 3 - digits.count)) + digits + ".png"
     }
 
-    /// One image; from the seed and its number alone. Most are small and a few are large; the sizes are dealt out in a
-    /// scattered order (the factor is a prime beyond every count), so that small and large ones mix.
+    /// Draws one image, from the seed and its number alone.
+    ///
+    /// Most images are small and a few are large. The factor is a prime above every count, so that small and large ones
+    /// mix.
     func image(_ number: Int) -> PNG {
         let step = Double(number * 10_007 % count) / Double(count - 1)
         let share = step * step * step * step * step

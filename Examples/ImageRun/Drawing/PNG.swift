@@ -1,6 +1,6 @@
-/// An image as it is stored in a PNG file: 8 bits a channel, rows from the top.
+/// An image as in a PNG file: 8 bits per channel, rows from the top.
 struct PNG: Hashable {
-    /// What a pixel consists of; the raw values are those of the format.
+    /// The channels of a pixel. The raw values are those of the PNG format.
     enum ColorType: UInt8, CaseIterable {
         case gray = 0
         case rgb = 2
@@ -23,7 +23,8 @@ struct PNG: Hashable {
 
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
-    /// The bytes of the file. Pixels are stored without compression, so that the size follows from the dimensions.
+    /// Returns the bytes of the file. Pixels are stored without compression, so that the size follows from the
+    /// dimensions.
     func encoded() -> [UInt8] {
         var file = Self.signature
         Self.append("IHDR", header(), to: &file)
@@ -38,7 +39,7 @@ struct PNG: Hashable {
             + [bitDepth, colorType.rawValue, compression, filtering, interlacing]
     }
 
-    /// Each row with filter type 0 (none) in front.
+    /// Returns each row after a byte for filter type 0 (none).
     private func filteredRows() -> [UInt8] {
         let rowLength = width * colorType.channels
         var rows: [UInt8] = []
@@ -57,7 +58,7 @@ struct PNG: Hashable {
         file += bigEndian(Checksum.crc32(body))
     }
 
-    /// A zlib stream (RFC 1950) of stored deflate blocks (RFC 1951, 3.2.4).
+    /// Returns a zlib stream (RFC 1950) of stored deflate blocks (RFC 1951, 3.2.4).
     private static func zlibStored(_ data: [UInt8]) -> [UInt8] {
         let blockLimit = 0xFFFF
         var stream: [UInt8] = [0x78, 0x01]
@@ -77,13 +78,13 @@ struct PNG: Hashable {
     }
 }
 
-/// The two checksums of the format.
+/// The two checksums of the PNG format.
 enum Checksum {
     private static let table: [UInt32] = (0..<256).map { byte in
         (0..<8).reduce(UInt32(byte)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ (value >> 1) : value >> 1 }
     }
 
-    /// CRC-32 as in ISO 3309, of a chunk's type and data.
+    /// Returns the CRC-32 of a chunk's type and data, as in ISO 3309.
     static func crc32(_ bytes: [UInt8]) -> UInt32 {
         let table = table
         var value = UInt32.max
@@ -91,7 +92,7 @@ enum Checksum {
         return ~value
     }
 
-    /// Adler-32 of the uncompressed data. Sums are reduced in time before they could overflow.
+    /// Returns the Adler-32 of the uncompressed data. The sums are reduced before they can overflow.
     static func adler32(_ bytes: [UInt8]) -> UInt32 {
         let modulus: UInt32 = 65_521
         let stretch = 5_552

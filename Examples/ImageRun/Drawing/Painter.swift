@@ -1,8 +1,9 @@
 import ExampleBasics
 
-/// Paints pictures of about a wanted file size. Integers only, so that every machine paints the same bytes.
+/// Paints pictures of about a given file size. The painter uses integers only, so that every machine paints equal
+/// bytes.
 struct Painter {
-    /// What is on a picture.
+    /// The content of a picture.
     enum Motif: CaseIterable {
         case gradient, noise, discs, weave
     }
@@ -11,7 +12,7 @@ struct Painter {
 
     init(generator: SeededGenerator) { self.generator = generator }
 
-    /// A picture whose file is about, and at most, this many bytes long.
+    /// Returns a picture whose file has about, and at most, this many bytes.
     mutating func paint(_ motif: Motif, fileBytes: Int) -> PNG {
         let colorType = PNG.ColorType.allCases[random(below: PNG.ColorType.allCases.count)]
         let (width, height) = dimensions(fileBytes: fileBytes, channels: colorType.channels)
@@ -25,7 +26,8 @@ struct Painter {
         return PNG(width: width, height: height, colorType: colorType, pixels: pixels)
     }
 
-    /// Rows and columns that fill the bytes left beside signature, chunks and block headers, between 1:2 and 2:1.
+    /// Returns rows and columns that fill the file besides signature, chunks and block headers. The shape is between
+    /// 1:2 and 2:1.
     private mutating func dimensions(fileBytes: Int, channels: Int) -> (width: Int, height: Int) {
         let dataBytes = fileBytes - 63 - 5 * (fileBytes / 0xFFFF + 1)
         let square = Double(dataBytes / channels).squareRoot()

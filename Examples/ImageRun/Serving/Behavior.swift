@@ -1,25 +1,25 @@
 import Foundation
 
-/// How the server treats the requests for one path.
+/// The treatment of requests for one path.
 struct Behavior: Hashable {
-    /// What happens to one request.
+    /// The failure of one request.
     enum Failure: Hashable {
-        /// Answered with this status and a short text.
+        /// The answer is this status and a short text.
         case status(Int)
-        /// Answered properly, and the connection is closed in the middle of the body.
+        /// The answer begins properly, but the connection is closed in the middle of the body.
         case cut
     }
 
-    /// Time before the answer starts.
+    /// The time before the answer starts, in milliseconds.
     var delayMilliseconds: Int64 = 0
-    /// Time that the body takes, sent in small pieces; 0 = as fast as it goes.
+    /// The time to send the body in small pieces, in milliseconds; 0 = as fast as possible.
     var durationMilliseconds: Int64 = 0
-    /// What happens to the first requests, one each; later ones are answered.
+    /// The failures of the first requests, one each. Later requests are answered.
     var failures: [Failure] = []
-    /// What happens to every request.
+    /// The failure of every request; nil = none.
     var always: Failure?
 
-    /// What happens to a request when so many came before it.
+    /// Returns the failure of a request after so many earlier ones; nil = the request is answered.
     func failure(after earlierRequests: Int) -> Failure? {
         always ?? (failures.indices.contains(earlierRequests) ? failures[earlierRequests] : nil)
     }
@@ -40,7 +40,7 @@ extension Behavior: Decodable {
 }
 
 extension Behavior.Failure: Decodable {
-    /// A status as a number, or `"cut"`.
+    /// Decodes a status as a number, or `"cut"`.
     init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
         if let status = try? value.decode(Int.self), (400...599).contains(status) {
@@ -57,9 +57,10 @@ extension Behavior.Failure: Decodable {
 }
 
 extension Behavior {
-    /// Reads one path component that changes the behaviour: `slow`, `slow-SECONDS`, `delay-MILLISECONDS`, `missing`,
+    /// Applies one path component that changes the behaviour: `slow`, `slow-SECONDS`, `delay-MILLISECONDS`, `missing`,
     /// `flaky`.
-    /// - Returns: Whether it is one.
+    ///
+    /// - Returns: false if the component is none of these.
     mutating func apply(_ component: some StringProtocol) -> Bool {
         let parts = component.split(separator: "-", omittingEmptySubsequences: false)
         switch (parts.first, parts.count) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An answer that has been decided and not yet sent.
+/// A complete answer before it is sent.
 struct Reply: Hashable {
     /// One piece of the body and the pause after it.
     struct Piece: Hashable {
@@ -15,14 +15,15 @@ struct Reply: Hashable {
     var isHeadOnly = false
     var delayMilliseconds: Int64 = 0
     var durationMilliseconds: Int64 = 0
-    /// After how many bytes of the body the connection is closed; `nil` = never.
+    /// The number of bytes of the body after which the connection is closed; `nil` = never.
     var cutAfter: Int?
 
     private static let pauseMilliseconds: Int64 = 50
     private static let pieceBytes = 65_536
 
-    /// The answer to a request.
-    /// - Parameter earlierRequests: How many requests for the same path were answered before.
+    /// Makes the answer to a request.
+    ///
+    /// - Parameter earlierRequests: the number of earlier requests for this path.
     init(method: String, target: Site.Target?, site: Site, earlierRequests: Int) {
         isHeadOnly = method == "HEAD"
         guard method == "GET" || isHeadOnly else {

@@ -20,7 +20,7 @@ final class RequestHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head):
-            // Requests sent ahead of their answers would have to be queued; no client of ours does that.
+            // Requests sent ahead of their answers would need a queue. No client of this example sends such requests.
             if self.head != nil { context.close(promise: nil) } else { self.head = head }
         case .body: break
         case .end: answer(context)
@@ -54,7 +54,7 @@ final class RequestHandler: ChannelInboundHandler {
         }
     }
 
-    /// Does the next step now or later, and not at all once the connection is closed.
+    /// Runs the next step now or after a delay, but never after the connection is closed.
     private func after(
         _ milliseconds: Int64,
         _ context: ChannelHandlerContext,
@@ -82,7 +82,7 @@ final class RequestHandler: ChannelInboundHandler {
 
     private var keepsAlive: Bool { head?.isKeepAlive ?? false }
 
-    /// Sends the next piece; what follows waits until the connection has taken it, and for the pause.
+    /// Sends the next piece. The rest waits until the connection has taken the piece, and for the pause.
     private func send(_ reply: Reply, pieces: ArraySlice<Reply.Piece>, _ context: ChannelHandlerContext) {
         guard let exchange else { return }
         guard let piece = pieces.first else { return finish(reply, context) }

@@ -12,7 +12,7 @@ struct ServeCommand {
     let plan: URL?
     let port: UInt16
 
-    /// What the ready file says.
+    /// The content of the ready file.
     struct Readiness: Codable, Hashable {
         let port: Int
         let pid: Int32
@@ -31,7 +31,7 @@ struct ServeCommand {
         let site = try Site(directory: directory, planFile: plan)
         let traffic = try Traffic(log: log)
         let stop = stopSignal()
-        // One thread: requests are counted in the order in which the kernel reports connections.
+        // A single thread counts requests in the order in which the kernel reports connections.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let server = try await listen(group, site, traffic)
         let readiness = Readiness(port: server.localAddress?.port ?? 0, pid: ProcessInfo.processInfo.processIdentifier)
@@ -64,7 +64,7 @@ struct ServeCommand {
         }
     }
 
-    /// An element arrives with the first SIGTERM or SIGINT.
+    /// Returns a stream with an element at the first SIGTERM or SIGINT.
     private func stopSignal() -> AsyncStream<Void> {
         AsyncStream { continuation in
             for number in [SIGTERM, SIGINT] {
@@ -72,7 +72,7 @@ struct ServeCommand {
                 let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
                 source.setEventHandler {
                     continuation.yield()
-                    _ = source  // kept alive by its own handler
+                    _ = source  // The handler keeps its own source alive.
                 }
                 source.resume()
             }

@@ -1,18 +1,18 @@
 import Foundation
 
-/// What is served: the files of one directory, and how.
+/// The served files of one directory, and the behaviour of their paths.
 struct Site: Sendable {
     let directory: URL
-    /// Behaviours by path (`/image-007.png`); they go before those spelled in a path.
+    /// Behaviours by path (`/image-007.png`). The plan takes precedence over behaviours in a path.
     let plan: [String: Behavior]
 
-    /// What a request path asks for.
+    /// The meaning of a request path.
     struct Target: Hashable {
         let fileName: String
         let behavior: Behavior
     }
 
-    /// - Parameter planFile: A JSON object of behaviours by path; `nil` for none.
+    /// - Parameter planFile: a JSON object of behaviours by path; `nil` = no plan.
     init(directory: URL, planFile: URL? = nil) throws {
         guard (try? directory.checkResourceIsReachable()) == true else {
             throw ImageRunError(.file, "there is no directory \(directory.path)")
@@ -29,10 +29,11 @@ struct Site: Sendable {
         }
     }
 
-    /// The target of a request's path.
+    /// Returns the target of a request's path.
     ///
     /// Behaviours may stand before the name: `/delay-200/slow-3/image-007.png`. The name is one component of letters,
     /// digits, `.`, `-` and `_` that does not begin with a point, so no path leads out of the directory.
+    ///
     /// - Returns: `nil` if the path is not of this form.
     func target(_ uri: String) -> Target? {
         let path = uri.prefix { $0 != "?" }
@@ -58,7 +59,7 @@ struct Site: Sendable {
         }
     }
 
-    /// The bytes of a file; `nil` if it cannot be read.
+    /// Returns the bytes of a file; `nil` = the file cannot be read.
     func contents(of target: Target) -> Data? {
         try? Data(contentsOf: directory.appendingPathComponent(target.fileName, isDirectory: false))
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The server's memory: what is being answered now, what was asked before, and the log of it.
+/// The state of the server: requests being answered, earlier requests, and the log.
 final class Traffic: Sendable {
     /// A request that is being answered.
     struct Exchange: Hashable, Sendable {
@@ -9,17 +9,17 @@ final class Traffic: Sendable {
         let startedAt: Date
         let method: String
         let path: String
-        /// Requests in flight when this one started, itself included.
+        /// The number of requests in flight when this one started, including this one.
         let inFlight: Int
-        /// How many requests for the same path came before.
+        /// The number of earlier requests for this path.
         let earlierRequests: Int
         var status = 0
         var bytes = 0
     }
 
-    /// How an answer ended.
+    /// The way in which an answer ended.
     enum Outcome: String, Codable, Hashable {
-        /// It was sent.
+        /// The whole answer was sent.
         case complete
         /// The server closed the connection before the end, on purpose or because it was stopped.
         case cut
@@ -33,7 +33,7 @@ final class Traffic: Sendable {
         let method: String
         let path: String
         let status: Int
-        /// Bytes of the body that were sent.
+        /// The bytes of the body that were sent.
         let bytes: Int
         let inFlight: Int
         let milliseconds: Int
@@ -50,7 +50,7 @@ final class Traffic: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter log: The file that the log is appended to; created when missing.
+    /// - Parameter log: the file to append the log to, created if missing.
     init(log: URL) throws {
         if !FileManager.default.fileExists(atPath: log.path) {
             _ = FileManager.default.createFile(atPath: log.path, contents: nil)
@@ -62,7 +62,7 @@ final class Traffic: Sendable {
         state = Mutex(State(log: handle))
     }
 
-    /// A request arrived. Only GET counts as one that came before others.
+    /// Notes a new request. Only GET requests count as earlier requests.
     func begin(method: String, path: String, at time: Date = Date()) -> Exchange {
         state.withLock { state in
             let number = state.nextNumber
@@ -83,20 +83,21 @@ final class Traffic: Sendable {
         }
     }
 
-    /// The last piece is about to be sent. From here on the request is not in flight: as soon as the client has the
-    /// piece it may ask for something else, and must not be blamed for both.
+    /// Notes that the last piece is about to be sent, so that the request is no longer in flight.
+    ///
+    /// With this piece, the client may send its next request, and both must not count as in flight.
     func leave(_ exchange: Exchange) {
         _ = state.withLock { $0.inFlight.remove(exchange.number) }
     }
 
-    /// More was sent; what is known if the server is stopped now.
+    /// Notes the bytes sent so far, for the log line if the server is stopped now.
     func update(_ exchange: Exchange) {
         state.withLock { state in
             if state.unlogged[exchange.number] != nil { state.unlogged[exchange.number] = exchange }
         }
     }
 
-    /// The answer ended: writes its line, once.
+    /// Notes the end of the answer, and writes its line once.
     func end(_ exchange: Exchange, _ outcome: Outcome) {
         state.withLock { state in
             state.inFlight.remove(exchange.number)
@@ -105,7 +106,7 @@ final class Traffic: Sendable {
         }
     }
 
-    /// The server stops: writes a line for everything that is still being answered.
+    /// Writes a line for each unfinished answer when the server stops.
     func close() {
         state.withLock { state in
             for exchange in state.unlogged.values.sorted(by: { $0.number < $1.number }) {

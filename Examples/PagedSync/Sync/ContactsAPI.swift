@@ -3,16 +3,16 @@ import ExampleBasics
 import Foundation
 import NIOCore
 
-/// The server's two calls: gzipped JSON there, gzipped JSON back, both checked.
+/// The two calls of the server. Requests and answers are gzipped JSON, and both are checked.
 final class ContactsAPI: Sendable {
     let address: String
     private let calls = Gauge()
 
-    /// One for the process, as it keeps connections.
+    /// One client for the process, because a client keeps connections.
     private static let client: HTTPClient = {
-        // What is compressed and what is not is looked at here.
+        // The code below checks itself which bodies are compressed.
         var configuration = HTTPClient.Configuration(decompression: .disabled)
-        // A server that is not there is to be told at once; trying again is the operation's business.
+        // An unreachable server fails the call at once. The operation itself retries.
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(configuration: configuration)
     }()
@@ -20,7 +20,7 @@ final class ContactsAPI: Sendable {
     /// - Parameter address: `http://HOST:PORT`
     init(address: String) { self.address = address }
 
-    /// How many calls there were at the most at once.
+    /// The most calls in flight at once.
     var mostInFlight: Int { calls.most }
 
     func page(_ request: PageRequest) async throws -> Page {
@@ -60,7 +60,7 @@ final class ContactsAPI: Sendable {
         defer { calls.end() }
         let (response, answer): (HTTPClientResponse, [UInt8])
         do {
-            // Its operation's time limit ends it.
+            // The time limit of the operation ends the call.
             response = try await Self.client.execute(request(body, path), deadline: .distantFuture)
             answer = Array(try await response.body.collect(upTo: 1 << 20).readableBytesView)
         } catch {

@@ -1,7 +1,9 @@
 import Operations
 
-/// One sync, in this process or on any worker. After a worker was lost in a page, another one goes on with that page, because the page before
-/// it was stored together with its checkpoint.
+/// One sync, in this process or on any worker.
+///
+/// After a worker is lost during a page, another worker continues with that page. The page before it was stored
+/// together with its checkpoint.
 package struct ContactsSync: DistributedOperation {
     package static let name = "contacts.sync"
     package static let retryPolicy = RetryPolicy(attempts: 5, base: .milliseconds(500))
@@ -11,7 +13,8 @@ package struct ContactsSync: DistributedOperation {
     /// The folder of the store, which all workers must see.
     package let store: String
 
-    /// The unique key of the syncs of one store: of its path, which may be longer than a key, a digest.
+    /// The unique key of all syncs of a store. The key has a digest of the path, because a path may be longer than a
+    /// key.
     package var key: String { "contacts \(OperationID(key: store))" }
 
     private static let requests = SyncRun.Requests()

@@ -2,7 +2,7 @@ import Operations
 import Sluice
 import Synchronization
 
-/// The queue in which the syncs of this process access their stores. A program chooses it when it starts.
+/// The queue in which the syncs of this process access their stores. A program chooses the queue when it starts.
 package enum DatabaseQueue {
     /// Runs an access and returns when it has ended. A cancel of the caller cancels it.
     package typealias Run = @Sendable (StoreAccess) async throws -> StoreAccess.Outcome
@@ -10,7 +10,7 @@ package enum DatabaseQueue {
     private static let here = LocalOperationQueue(name: "database", maxConcurrentOperationCount: 1)
     private static let chosen = Mutex<Run>({ try await here.add($0).endAsPart() })
 
-    /// Chooses another queue than one of this process.
+    /// Replaces the queue of this process by another one.
     package static func use(_ run: @escaping Run) { chosen.withLock { $0 = run } }
 
     static func run(_ access: StoreAccess) async throws -> StoreAccess.Outcome {
@@ -20,8 +20,10 @@ package enum DatabaseQueue {
 }
 
 extension ValueOperation {
-    /// Waits for the end of an operation that is a part of the calling one: a cancel of the caller cancels it, and the caller does not go on
-    /// before it has ended. So no two syncs ever ask the server or write at once.
+    /// Waits for the end of an operation that is a part of the calling one.
+    ///
+    /// A cancel of the caller cancels the part, and the caller continues only after the part has ended. So two syncs
+    /// never call the server or write at the same time.
     @discardableResult
     func endAsPart() async throws -> Output {
         await withTaskCancellationHandler {
@@ -35,10 +37,10 @@ extension ValueOperation {
 }
 
 extension OperationHandle {
-    /// The same for an operation that any worker runs.
+    /// Waits for the end of a part that any worker may run.
     @discardableResult
     package func endAsPart() async throws -> Body.Output {
-        // The waiting task does not end with the caller's: it waits for the end of the operation.
+        // The task does not end with the caller's task, but waits for the end of the operation.
         let end = Task { try await value }
         let result = await withTaskCancellationHandler {
             await end.result

@@ -4,7 +4,7 @@ import Foundation
 import Operations
 import Synchronization
 
-/// A sync with everything that can come between.
+/// A sync with everything that can go wrong.
 @MainActor
 struct Demonstration {
     let folder: URL
@@ -28,14 +28,14 @@ struct Demonstration {
         return claims
     }
 
-    /// What goes wrong the first time, by the last sequence that the client has.
+    /// Returns the fault for the first request after each sequence.
     private nonisolated static func trouble(
         _ request: PageRequest,
         _ isReached: AsyncStream<Int>.Continuation
     ) async -> ExampleServer.Response? {
         switch request.after {
         case 20, 40:
-            // No answer, until the client is gone: here it is killed, and later told to stop.
+            // The server does not answer until the client is gone. Here the client is killed, and later it is stopped.
             isReached.yield(request.after)
             try? await Task.sleep(for: .seconds(600))
             return nil
@@ -98,7 +98,7 @@ struct Demonstration {
         claims.claim("screen, store and server agree", isRight, "\(interface.contacts.count) contacts")
     }
 
-    /// Five syncs: the third replaces two and is stopped, the fourth gets a page that cannot be right, the fifth finishes.
+    /// Runs five syncs: the third replaces two and is stopped, the fourth gets an invalid page, and the fifth finishes.
     private func replacedStoppedAndLiedTo(
         _ synchronizer: Synchronizer,
         _ reached: AsyncStream<Int>,
@@ -120,7 +120,7 @@ struct Demonstration {
         claims.claim("stopped by broadcast", ends.last == "stopped by broadcast", "in its page after 40")
     }
 
-    /// Says what a sync does until it has ended.
+    /// Prints the changes of a sync until it has ended.
     private func follow(_ sync: ValueOperation<Synchronizer.Summary>, _ name: String) async throws {
         for await change in sync.changes {
             switch change.kind {
@@ -137,7 +137,7 @@ struct Demonstration {
     private func say(_ line: String) { print("  \(watch.text.padded(to: 7)) \(line)") }
 }
 
-/// What was told of syncs that failed.
+/// The errors of failed syncs.
 final class Failures: Sendable {
     private let messages = Mutex<[String]>([])
 

@@ -1,29 +1,29 @@
 import CZlib
 
-/// gzip (RFC 1952) of whole bodies, by zlib.
+/// gzip (RFC 1952) for whole bodies, by zlib.
 enum Gzip {
     struct Damaged: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// The number of window bits, and 16 for the header and trailer of gzip instead of zlib's.
+    /// The number of window bits, plus 16 for a gzip header and trailer instead of zlib's.
     private static let format: Int32 = 15 + 16
 
     static func compress(_ bytes: [UInt8]) throws -> [UInt8] {
         var stream = z_stream()
-        // What the macro deflateInit2 says.
+        // The macro deflateInit2 makes this call.
         let size = Int32(MemoryLayout<z_stream>.size)
         let begun = deflateInit2_(&stream, 6, Z_DEFLATED, format, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size)
         guard begun == Z_OK else { throw Damaged(description: "zlib cannot compress: \(begun)") }
         defer { deflateEnd(&stream) }
-        // Never longer than this, so one call does it.
+        // The output never exceeds this limit, so one call is enough.
         let limit = Int(deflateBound(&stream, UInt(bytes.count)))
         let (status, compressed) = run(&stream, bytes, into: limit) { deflate(&$0, Z_FINISH) }
         guard status == Z_STREAM_END else { throw Damaged(description: "zlib cannot compress: \(status)") }
         return compressed
     }
 
-    /// - Parameter limit: how many bytes may come out; a small body can hold very many.
+    /// - Parameter limit: the most bytes of output. A small body can decompress to very many.
     static func decompress(_ bytes: [UInt8], limit: Int) throws -> [UInt8] {
         var stream = z_stream()
         let size = Int32(MemoryLayout<z_stream>.size)

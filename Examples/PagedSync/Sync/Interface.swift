@@ -1,4 +1,4 @@
-/// What a person sees.
+/// The user interface.
 @MainActor
 final class Interface {
     private(set) var contacts: [Contact] = []

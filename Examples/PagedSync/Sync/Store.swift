@@ -2,13 +2,15 @@ import ExampleBasics
 import Foundation
 import Synchronization
 
-/// The database: a file with one line per write, which is there as a whole or not at all. A page and the checkpoint after it are one line,
-/// so whatever kills the process, the store is at the end of some page and says which.
+/// The database: a file with one line per write. A line is complete or does not exist.
 ///
-/// Writes block, and must come one at a time: that is the database queue's business, and counted here.
+/// A page and its checkpoint are one line. If the process is killed, the store therefore ends with a page, and knows
+/// which one.
+///
+/// Writes block, and must come one at a time. The database queue takes care of this, and the store counts writers.
 final class Store: Sendable {
     private struct Line: Codable {
-        /// Which sync it is of; alone: it has begun.
+        /// The sync of the line. A line with nothing else begins the sync.
         var sync: String?
         var page: Page?
         var edit: Change?
@@ -28,9 +30,10 @@ final class Store: Sendable {
     private let state: Mutex<State>
     private let writers = Gauge()
 
-    /// Opens or makes the store of a folder, for this one alone. A line that was being written when the process died is dropped.
+    /// Opens or creates the store of a folder for exclusive use. Drops a line that was incomplete when the process
+    /// died.
     ///
-    /// - Parameter isReader: only looks, at a store that may be in use.
+    /// - Parameter isReader: whether to only read. Such a store may be in use.
     init(folder: URL, isReader: Bool = false) throws {
         let url = Self.file(in: folder)
         let descriptor = open(url.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
@@ -38,7 +41,7 @@ final class Store: Sendable {
             throw SyncError(.store, "cannot write \(url.path): \(String(cString: strerror(errno)))")
         }
         file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        // Of one that was killed nothing stays locked.
+        // The system releases the lock of a killed process.
         guard isReader || flock(file.fileDescriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw SyncError(.store, "\(url.path) is in use")
         }
@@ -60,9 +63,9 @@ final class Store: Sendable {
     var contacts: [Contact] { state.withLock { $0.contacts.values.sorted { $0.sequence < $1.sequence } } }
     /// The sequence after which the next page begins.
     var checkpoint: Int { state.withLock { $0.checkpoint } }
-    /// What was changed here and not uploaded yet.
+    /// Local changes that are not uploaded yet.
     var pending: [Change] { state.withLock { $0.pending } }
-    /// How many pages it has.
+    /// The number of stored pages.
     var pages: Int { state.withLock { $0.pages } }
     var mostWritersAtOnce: Int { writers.most }
     var writes: Int { writers.total }
@@ -74,7 +77,7 @@ final class Store: Sendable {
 
     /// Writes a page and the checkpoint after it.
     ///
-    /// - Parameter after: the checkpoint before it. A page that is in the store already is not written again.
+    /// - Parameter after: the checkpoint before the page. A page that is already stored is not written again.
     func write(_ page: Page, after: Int, of sync: String) throws {
         try expect(sync)
         let checkpoint = checkpoint

@@ -29,7 +29,7 @@ package struct SyncCommand: AsyncParsableCommand {
 
     package func run() async throws {
         if let server, let store {
-            // Workers have another working directory.
+            // Workers have another working directory, so the path must be absolute.
             return try await syncOnce(server, URL(filePath: store, directoryHint: .isDirectory).standardizedFileURL)
         }
         let folder = FileManager.default.temporaryDirectory.appending(path: "paged-sync-\(UUID().uuidString)")
@@ -63,7 +63,7 @@ package struct SyncCommand: AsyncParsableCommand {
 
     private static func connect() async throws -> SluiceClient {
         let sluice = try await SluiceClient.connectFromEnvironment()
-        // On all workers together, one access to the store at a time.
+        // Limits all workers together to one access to the store at a time.
         try await sluice.limit(queue: "database", .concurrency(1))
         return sluice
     }

@@ -1,15 +1,15 @@
 import Operations
 
-/// Why a sync ended without having done its work.
+/// The reason why a sync failed.
 struct SyncError: OperationFailing, RetryTiming, CustomStringConvertible {
     enum Code: String, Sendable {
-        /// The server cannot be reached, or was lost in the middle.
+        /// The server cannot be reached, or the connection was lost.
         case network
-        /// The server does not want to.
+        /// The server refused the request.
         case refused
-        /// An answer, or an order of pages, that is against the rules.
+        /// An answer or a sequence of pages breaks the rules.
         case invalid
-        /// A later sync has begun.
+        /// A later sync began.
         case replaced
         /// The file of the store cannot be read or written.
         case store
@@ -25,7 +25,7 @@ struct SyncError: OperationFailing, RetryTiming, CustomStringConvertible {
     }
 
     var failureType: String { code.rawValue }
-    /// Only what may be better in a moment is tried again.
+    /// Only errors that may soon be gone are retried.
     var isRetryable: Bool { code == .network || code == .store || status ?? 0 >= 500 }
     var description: String { "\(code.rawValue): \(message)" }
 }

@@ -1,18 +1,18 @@
 import Operations
 
-/// What a sync did.
+/// The totals of a sync.
 package struct SyncSummary: Codable, Sendable, Hashable {
     package var uploaded = 0
     package var pages = 0
     package var contacts = 0
 }
 
-/// One sync from its beginning to its end: what was changed here goes up, then what has changed there comes down, page by page.
+/// One sync from beginning to end: uploads local changes, then downloads the server's changes page by page.
 struct SyncRun: Sendable {
-    /// How long one attempt of a request may take, unless said otherwise.
+    /// The default time limit for one attempt of a request.
     static let requestTimeout = Duration.seconds(30)
 
-    /// The queues of this process for requests.
+    /// The queues for requests in this process.
     struct Requests: Sendable {
         let network = LocalOperationQueue(name: "network", maxConcurrentOperationCount: 2)
         let upload = LocalOperationQueue(name: "upload", maxConcurrentOperationCount: 1)
@@ -22,9 +22,9 @@ struct SyncRun: Sendable {
     let requests: Requests
     var pageSize = 5
     var timeout = SyncRun.requestTimeout
-    /// Runs one access to the store after the other, here or elsewhere.
+    /// Runs one access to the store after the other, in this process or on workers.
     let access: @Sendable (StoreAccess.Step) async throws -> StoreAccess.Outcome
-    /// Called after each page with the fraction that is done, which is a guess, and the checkpoint.
+    /// Called after each page with the estimated fraction and the checkpoint.
     let progress: @Sendable (Double, Int) -> Void
 
     func run() async throws -> SyncSummary {
@@ -37,7 +37,7 @@ struct SyncRun: Sendable {
                 try await api.page(request)
             }.endAsPart()
             guard !page.contacts.isEmpty else { break }
-            // The next page is asked for when this one and its checkpoint are stored.
+            // The next page is requested only after this page and its checkpoint are stored.
             _ = try await access(.page(page, after: request.after))
             (request, hasNext) = (PageRequest(after: page.next, limit: pageSize), page.hasNext)
             summary.pages += 1

@@ -2,9 +2,9 @@ import ExampleServer
 import Foundation
 import Synchronization
 
-/// The server side: contacts that change, handed out in pages.
+/// The server: contacts that change, served in pages.
 final class SyncServer: Sendable {
-    /// Says something else than usual to a request for a page, or takes its time; nil = as usual.
+    /// Replaces or delays the answer to a request for a page; nil = the usual answer.
     typealias Intervention = @Sendable (PageRequest, _ earlier: Int) async -> ExampleServer.Response?
 
     private struct State {
@@ -37,9 +37,9 @@ final class SyncServer: Sendable {
     }
 
     var contacts: [Contact] { state.withLock { $0.contacts.values.sorted { $0.sequence < $1.sequence } } }
-    /// What was asked for, in order.
+    /// The requests, in order.
     var requests: [PageRequest] { state.withLock { $0.requests } }
-    /// Requests that were not compressed, or did not want a compressed answer.
+    /// The number of requests that were not compressed, or accepted no compressed answer.
     var uncompressed: Int { state.withLock { $0.uncompressed } }
 
     func serve() async throws -> ExampleServer {

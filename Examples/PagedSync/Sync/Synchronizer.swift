@@ -1,17 +1,18 @@
 import Foundation
 import Operations
 
-/// Keeps a store in step with a server, in this process alone.
+/// Keeps a store in step with a server, within this process.
 ///
-/// One sync at a time, and the latest wins: a new one cancels the one before, waits for its end, and goes on where it stopped.
+/// One sync runs at a time, and the latest wins. A new sync cancels the one before, waits for its end, and continues
+/// where it stopped.
 final class Synchronizer: Sendable {
     typealias Summary = SyncSummary
 
-    /// Post it, and every synchronizer of the process stops.
+    /// Stops every synchronizer of the process when posted.
     static let stop = Notification.Name("PagedSync.stop")
 
     let requests = SyncRun.Requests()
-    /// One at a time: writes come in the order in which they are asked for and never meet.
+    /// The queue of one slot: writes run in the order of their requests and never overlap.
     let database = LocalOperationQueue(name: "database", maxConcurrentOperationCount: 1)
 
     private let syncs: KeyedOperations<String, Summary>
@@ -24,9 +25,9 @@ final class Synchronizer: Sendable {
     private let stopping = Observation()
 
     /// - Parameters:
-    ///   - timeout: how long a request may take.
-    ///   - refresh: shows what is in the store; called once per sync, after its last write.
-    ///   - report: gets the error of a sync that failed, also if no task waits for it.
+    ///   - timeout: the time limit of a request.
+    ///   - refresh: shows the contacts of the store; called once per sync, after the last write.
+    ///   - report: receives the error of a failed sync, even if no task waits for the sync.
     init(
         api: ContactsAPI,
         store: Store,
@@ -41,7 +42,7 @@ final class Synchronizer: Sendable {
         stopping.observe(Self.stop) { [syncs] in syncs.cancel("contacts", reason: "stopped by broadcast") }
     }
 
-    /// Starts a sync; one that is under way is cancelled.
+    /// Starts a sync and cancels the one that runs.
     @discardableResult
     func sync() -> ValueOperation<Summary> {
         let sync = syncs.run("contacts", onDuplicate: .replace) { [self] in try await run() }.operation
@@ -49,7 +50,7 @@ final class Synchronizer: Sendable {
         return sync
     }
 
-    /// Changes a name here; the next sync uploads it.
+    /// Changes a name locally. The next sync uploads the change.
     @discardableResult
     func edit(_ change: Change) -> ValueOperation<Void> {
         database.addBlocking { [store] in try store.write(change) }
@@ -69,9 +70,9 @@ final class Synchronizer: Sendable {
     }
 }
 
-/// Something to be done at a broadcast, for as long as this lives.
+/// Calls a closure at each notification, for as long as this object lives.
 private final class Observation: @unchecked Sendable {
-    // Unchecked: set once, before other threads have it.
+    // Unchecked: the token is set once, before other threads have the object.
     private var token: (any NSObjectProtocol)?
 
     func observe(_ name: Notification.Name, _ body: @escaping @Sendable () -> Void) {

@@ -1,6 +1,6 @@
-// What goes over the wire: JSON, checked on both sides.
+// The messages between client and server: JSON, checked on both sides.
 
-/// A contact as the server has it.
+/// A contact, as the server stores it.
 struct Contact: Codable, Sendable, Hashable {
     let id: String
     /// Grows with every change of any contact.
@@ -8,9 +8,9 @@ struct Contact: Codable, Sendable, Hashable {
     let name: String
 }
 
-/// Asks for what has changed.
+/// A request for changes.
 struct PageRequest: Codable, Sendable, Hashable {
-    /// The sequence of the last change that is known here; 0 = none.
+    /// The sequence of the last known change; 0 = none.
     let after: Int
     let limit: Int
 
@@ -22,11 +22,12 @@ struct PageRequest: Codable, Sendable, Hashable {
 
 struct Page: Codable, Sendable, Hashable {
     let contacts: [Contact]
-    /// What to ask after next.
+    /// The value of `after` for the next request.
     let next: Int
     let hasNext: Bool
 
-    /// Whether it can be the answer to a request: a page that is not would lose contacts, or be asked for without end.
+    /// Checks whether the page can answer a request. An invalid page would lose contacts, or the client would request
+    /// it endlessly.
     func validate(as answer: PageRequest) throws(InvalidBody) {
         try require(contacts.count <= answer.limit, "\(contacts.count) contacts, \(answer.limit) were asked for")
         var last = answer.after
@@ -40,7 +41,7 @@ struct Page: Codable, Sendable, Hashable {
     }
 }
 
-/// A name that was changed here.
+/// A name that was changed locally.
 struct Change: Codable, Sendable, Hashable {
     let id: String
     let name: String
@@ -63,7 +64,7 @@ struct Refusal: Codable, Sendable, Hashable {
     let error: String
 }
 
-/// JSON that is not what it should be.
+/// JSON with unexpected content.
 struct InvalidBody: Error, Sendable, Hashable {
     let reason: String
 }

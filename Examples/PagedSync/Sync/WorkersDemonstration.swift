@@ -17,7 +17,7 @@ struct WorkersDemonstration {
         let (reached, isReached) = AsyncStream<Int>.makeStream()
         let site = SyncServer(contacts: contacts) { request, earlier in
             guard earlier == 0, [20, 40].contains(request.after) else { return nil }
-            // No answer, until the client is gone.
+            // The server does not answer until the client is gone.
             isReached.yield(request.after)
             try? await Task.sleep(for: .seconds(600))
             return nil
@@ -57,7 +57,7 @@ struct WorkersDemonstration {
         var syncs = [try await start(sync)]
         for await after in reached where after == 20 { break }
         say("the first sync waits for its page after 20; two more are enqueued")
-        // In one step: otherwise the second one may begin before the third one is there.
+        // Both are enqueued in one call. Otherwise the second sync might begin before the third one exists.
         let unique = EnqueueOptions.unique(UniqueKey(sync.key), ifExists: .replace)
         syncs += try await sluice.enqueue([sync, sync], .queue("sync"), unique)
         for await after in reached where after == 40 { break }

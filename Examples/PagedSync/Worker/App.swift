@@ -4,7 +4,7 @@ import Logging
 import ServiceLifecycle
 import SluiceWorker
 
-/// A worker of `paged-sync --workers`. Start as many as you like; they must see the folder of the store.
+/// A worker of `paged-sync --workers`. Start any number of workers; each one needs access to the folder of the store.
 @main
 struct App: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -30,11 +30,11 @@ struct App: AsyncParsableCommand {
         // Without this line, the syncs of this process access the store through a queue of this process.
         DatabaseQueue.use { try await sluice.enqueue($0, .queue("database")).endAsPart() }
         let configuration = WorkerConfiguration(
-            // A sync waits in its slot for its accesses to the store, so these have one of their own.
+            // A sync waits in its slot for its accesses to the store, so the accesses have a slot of their own.
             queues: ["sync", QueueShare("database", reservedSlots: 1)],
             slots: concurrency,
             lease: .seconds(lease),
-            // A sync that is given back goes on at its page.
+            // A sync that is given back continues with its page.
             drainTimeout: .seconds(5),
             endsWhenStopped: true
         )

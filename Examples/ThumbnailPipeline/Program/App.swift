@@ -63,7 +63,7 @@ struct App: AsyncParsableCommand {
         if !claims.broken.isEmpty { throw ExitCode.failure }
     }
 
-    /// One mark per picture, in their order.
+    /// Prints one line for each picture, in order.
     private func follow(_ graph: Pipeline.Graph, _ watch: Stopwatch) async throws {
         print("\(pictures) pictures, 4 downloads and 2 thumbnails at a time:")
         for (index, thumbnail) in graph.thumbnails.enumerated() {

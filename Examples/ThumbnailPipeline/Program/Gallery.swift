@@ -3,8 +3,9 @@ import Foundation
 import Pictures
 import Synchronization
 
-/// Serves pictures that it draws: of each the left half has one colour, the right half another, and the sun shines. One is missing, one is no picture, and
-/// of one the first request fails.
+/// Draws and serves pictures: the halves have different colours, and the sun shines.
+///
+/// One picture is missing, one file is no picture, and the first request for one picture fails.
 final class Gallery: Sendable {
     let count: Int
     private let hasFailed = Atomic(false)
@@ -39,7 +40,7 @@ final class Gallery: Sendable {
         return (Picture.Color(turn, 255 - turn, 120), Picture.Color(240 - turn / 2, 60, turn))
     }
 
-    /// Wide and high ones in turn.
+    /// Draws landscape and portrait pictures in turn.
     static func draw(_ index: Int) -> Picture {
         let (width, height) = index.isMultiple(of: 2) ? (320, 240) : (180, 240)
         let colors = colors(index)
@@ -49,7 +50,7 @@ final class Gallery: Sendable {
         return picture
     }
 
-    /// Above the middle, which is what is looked at on the sheet.
+    /// Draws the sun above the middle, because the inspection of the sheet reads the middle.
     private static func drawSun(on picture: inout Picture) {
         let (center, radius) = ((x: picture.width / 3, y: picture.height / 4), picture.height / 8)
         for y in center.y - radius...center.y + radius {

@@ -5,7 +5,7 @@ import Operations
 import PictureSteps
 import Pictures
 
-/// Looks at a run from outside: at the files that were written, at the server, and at how the steps ended.
+/// Checks a run from outside: the written files, the server, and the ends of the steps.
 struct Inspection {
     let gallery: Gallery
     let graph: Pipeline.Graph
@@ -13,7 +13,7 @@ struct Inspection {
     let traffic: Traffic
     let output: URL
 
-    /// Those that there are no thumbnails of.
+    /// The pictures without thumbnails.
     private var absent: Set<Int> { [gallery.missing, gallery.damaged] }
 
     func claims() async throws -> Claims {

@@ -2,7 +2,7 @@ import Foundation
 import Operations
 import PictureSteps
 
-/// Folder → downloads → thumbnails → contact sheet, as operations of two queues that wait for each other and for nothing else.
+/// Folder → downloads → thumbnails → contact sheet, as operations of two queues that depend only on each other.
 ///
 /// ```
 ///             ┌─▶ download 0 ─▶ resize 0 ─┐
@@ -10,13 +10,14 @@ import PictureSteps
 ///             └─▶ …                       ┘
 /// ```
 ///
-/// A picture that cannot be had takes its thumbnail with it (the default policy), but not the sheet (`onFailure: .run`).
+/// A picture that cannot be downloaded cancels its thumbnail (the default policy), but not the sheet (`onFailure:
+/// .run`).
 struct Pipeline: Sendable {
     private let folder: RunFolder
     private let output: URL
 
     /// - Parameters:
-    ///   - folder: where the files of the steps are; it is there. Workers must see it, too.
+    ///   - folder: the folder for the files of the steps. The folder must exist, and workers must have access to it.
     ///   - output: the file of the sheet.
     init(folder: RunFolder, output: URL) { (self.folder, self.output) = (folder, output) }
 
@@ -27,7 +28,7 @@ struct Pipeline: Sendable {
         let sheet: Step<Void>
     }
 
-    /// Adds the graph. What waits for nothing begins at once.
+    /// Adds the graph. Operations without dependencies begin at once.
     func start(_ addresses: [String], on queues: some StepQueues) async throws -> Graph {
         let folders = try await queues.add(PictureFolders(folder: folder), to: .images, after: [])
         var (downloads, thumbnails): ([Step<PictureDownload.Stored>], [Step<PictureThumbnail.Made>]) = ([], [])

@@ -4,7 +4,7 @@ import Operations
 enum PipelineQueue: String, Sendable, CaseIterable {
     case downloads, images
 
-    /// How many operations of it run at once: the network may have four requests, pictures two real threads.
+    /// The most operations that run at once: four requests to the network, or two threads for pictures.
     var limit: Int {
         switch self {
         case .downloads: 4
@@ -13,9 +13,9 @@ enum PipelineQueue: String, Sendable, CaseIterable {
     }
 }
 
-/// Where the steps of a graph run: in this process, or on workers.
+/// A place to run the steps of a graph: this process, or workers.
 protocol StepQueues: Sendable {
-    /// Adds a step that waits for others, which were added before, to these queues.
+    /// Adds a step that depends on steps added to these queues before.
     func add<Work: DistributedOperation>(
         _ work: Work,
         to queue: PipelineQueue,
@@ -23,13 +23,13 @@ protocol StepQueues: Sendable {
     ) async throws -> Step<Work.Output>
 }
 
-/// A step that was added. Others can wait for it.
+/// An added step. Other steps can depend on it.
 struct Step<Output: Sendable>: DependencyConvertible {
-    /// How a step has ended.
+    /// The end of a step.
     struct End: Sendable {
         let state: OperationState
         let result: Result<Output, any Error>
-        /// Why it failed; empty if it did not.
+        /// The reason of a failure; empty = no failure.
         var reason = ""
 
         var output: Output? { try? result.get() }

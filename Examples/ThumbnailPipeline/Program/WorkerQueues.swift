@@ -5,7 +5,7 @@ import Sluice
 struct WorkerQueues: StepQueues {
     private let sluice: SluiceClient
 
-    /// Sets the limits of the queues, which hold on all workers together.
+    /// Sets the limits of the queues, which hold for all workers together.
     init(_ sluice: SluiceClient) async throws {
         self.sluice = sluice
         for queue in PipelineQueue.allCases {

@@ -1,6 +1,6 @@
 import Pictures
 
-/// Where pictures stand on a sheet: row after row, each in the middle of its cell.
+/// The layout of a sheet: pictures row after row, each in the middle of its cell.
 package struct ContactSheet: Sendable, Hashable {
     let count: Int
     var columns = 6
@@ -24,7 +24,7 @@ package struct ContactSheet: Sendable, Hashable {
         (gap + index % columns * pitch, gap + index / columns * pitch)
     }
 
-    /// - Parameter thumbnails: in their order; nil where there is none, which gets a cell of its own colour.
+    /// - Parameter thumbnails: the thumbnails in order; nil = missing, drawn as a cell in a special colour.
     package func draw(_ thumbnails: [Picture?]) -> Picture {
         var sheet = Picture(width: width, height: height, color: Self.paper)
         for (index, thumbnail) in thumbnails.enumerated() {

@@ -1,7 +1,7 @@
 import Foundation
 import Operations
 
-/// What the steps of a run did, in order, in whichever process: a line each in one file.
+/// A log of the steps of a run, in order, from all processes: one line for each event in a file.
 package struct Journal: Sendable {
     /// A line of the file.
     package struct Line: Sendable, Hashable {
@@ -20,7 +20,7 @@ package struct Journal: Sendable {
 
     // MARK: Writing
 
-    /// Does a step, and notes that it begins, and that it ends or fails.
+    /// Runs a step, and logs its beginning and its end or failure.
     func note<Output>(_ step: String, _ body: () async throws -> Output) async throws -> Output {
         try append(.begin, step)
         do {
@@ -33,7 +33,7 @@ package struct Journal: Sendable {
         }
     }
 
-    /// The same for work that blocks or computes, on a real thread.
+    /// Runs and logs a step that blocks or computes, on a separate thread.
     func noteBlocking<Output: Sendable>(
         _ step: String,
         _ body: @escaping @Sendable () throws -> Output
@@ -41,7 +41,7 @@ package struct Journal: Sendable {
         try await note(step) { try await BlockingThreads.shared.run { try body() } }
     }
 
-    /// In one call, to the end of the file: lines of several processes do not mix, and stand in the order in which they were written.
+    /// Appends a line with one call. So lines of several processes do not mix, and stay in the order of writing.
     private func append(_ event: Line.Event, _ step: String) throws {
         let descriptor = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
@@ -65,9 +65,9 @@ package struct Journal: Sendable {
         }
     }
 
-    /// How many of some steps there were at the most at once.
+    /// Returns the most counted steps that ran at once.
     ///
-    /// A killed process leaves a step without an end. That step counts until the last line of the process, its last sign of life.
+    /// A killed process leaves a step without an end. Such a step counts until the last line of its process.
     package static func mostAtOnce(_ lines: [Line], of isCounted: (_ step: String) -> Bool) -> Int {
         var last: [Int32: Int] = [:]
         for (index, line) in lines.enumerated() { last[line.process] = index }
@@ -86,7 +86,7 @@ package struct Journal: Sendable {
         let step: String
     }
 
-    /// Whether everything that one entry needs was there before it.
+    /// Returns whether all earlier entries stand before an entry.
     package static func has(_ entry: String, after earlier: [String], in entries: [String]) -> Bool {
         guard let index = entries.firstIndex(of: entry) else { return false }
         return earlier.allSatisfy { entries[..<index].contains($0) }

@@ -5,8 +5,8 @@ import Operations
 
 /// The download of one picture into a file.
 ///
-/// The file is complete or not there. If it is there, the operation has run before and its worker was lost before Redis knew: nothing is
-/// downloaded again.
+/// The file is complete or does not exist. An existing file means that the operation ran before, and that its worker
+/// was lost before Redis knew. In this case nothing is downloaded again.
 package struct PictureDownload: DistributedOperation {
     package static let name = "picture.download"
     package static let retryPolicy = RetryPolicy(attempts: 3, base: .milliseconds(50))
@@ -20,10 +20,10 @@ package struct PictureDownload: DistributedOperation {
         package let bytes: Int
     }
 
-    /// One for the process, as it keeps connections.
+    /// One client for the process, because a client keeps connections.
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
-        // A server that is not there fails the attempt at once; trying again is the operation's business.
+        // An unreachable server fails the attempt at once. The operation itself retries.
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(configuration: configuration)
     }()
@@ -41,17 +41,17 @@ package struct PictureDownload: DistributedOperation {
             let response = try await Self.client.execute(HTTPClientRequest(url: url), timeout: .seconds(30))
             guard response.status == .ok else { throw Refused(status: Int(response.status.code)) }
             let body = try await response.body.collect(upTo: 16 << 20)
-            // Beside the target and renamed: a run that came twice leaves one whole file.
+            // A temporary file and a rename leave one complete file, even if the operation runs twice.
             try WholeFile.write(Data(body.readableBytesView), to: file)
             return Stored(bytes: body.readableBytes)
         }
     }
 
-    /// The server refuses the request.
+    /// The server refused the request.
     struct Refused: OperationFailing, CustomStringConvertible {
         let status: Int
         var failureType: String { "http" }
-        /// A request that is wrong now is wrong the next time, too.
+        /// A request that is wrong now stays wrong.
         var isRetryable: Bool { status >= 500 }
         var description: String { "the server answered \(status)" }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Operations
 
-/// Makes the folders for downloads and thumbnails. Those that are there stay as they are.
+/// Makes the folders for downloads and thumbnails. Existing folders stay as they are.
 package struct PictureFolders: DistributedOperation {
     package static let name = "picture.folders"
     package static let retryPolicy = RetryPolicy(attempts: 3, base: .milliseconds(50))

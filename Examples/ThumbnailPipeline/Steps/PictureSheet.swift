@@ -3,7 +3,7 @@ import Foundation
 import Operations
 import Pictures
 
-/// Puts all thumbnails that there are on a contact sheet.
+/// Draws all existing thumbnails on a contact sheet.
 package struct PictureSheet: DistributedOperation {
     package static let name = "picture.sheet"
     package static let retryPolicy = RetryPolicy(attempts: 3, base: .milliseconds(50))
@@ -22,7 +22,7 @@ package struct PictureSheet: DistributedOperation {
         try await folder.journal.noteBlocking("sheet") { [pictures, folder, output] in
             let thumbnails = try (0..<pictures).map { picture -> Picture? in
                 let file = folder.thumbnail(picture)
-                // It is whole, or not there.
+                // The file is complete or does not exist.
                 guard FileManager.default.fileExists(atPath: file.path) else { return nil }
                 return try Picture(png: Array(Data(contentsOf: file)))
             }

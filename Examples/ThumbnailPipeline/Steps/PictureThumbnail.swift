@@ -24,7 +24,7 @@ package struct PictureThumbnail: DistributedOperation {
             let file = try FileHandle(forReadingFrom: folder.download(picture))
             let large = try Picture(png: Array(file.readToEnd() ?? Data()))
             let small = large.fitted(into: ContactSheet.side)
-            // Beside the target and renamed: a run that came twice leaves one whole file.
+            // A temporary file and a rename leave one complete file, even if the operation runs twice.
             try WholeFile.write(Data(small.png()), to: folder.thumbnail(picture))
             return Made(width: small.width, height: small.height)
         }
@@ -33,6 +33,6 @@ package struct PictureThumbnail: DistributedOperation {
 
 extension PNGError: OperationFailing {
     package var failureType: String { "png" }
-    /// What is no picture now is none the next time, too.
+    /// A file that is no picture now stays no picture.
     package var isRetryable: Bool { false }
 }

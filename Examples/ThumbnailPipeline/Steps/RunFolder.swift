@@ -1,8 +1,9 @@
 import Foundation
 
-/// The folder of a run, which the program and all workers must see. Its files carry the pictures from step to step.
+/// The folder of a run. The program and all workers need access to it, because its files pass pictures from step to
+/// step.
 package struct RunFolder: RawRepresentable, Codable, Sendable, Hashable {
-    /// Its path.
+    /// The path of the folder.
     package let rawValue: String
 
     package init(rawValue: String) { self.rawValue = rawValue }

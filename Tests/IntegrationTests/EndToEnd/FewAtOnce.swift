@@ -28,7 +28,8 @@ struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
 
 /// The permissions that `config acl` prints suffice: if tests run as these users, ACL LOG is empty after each test.
 ///
-/// An entry may belong to another test that runs at the same time. Each entry names the command or key and the connection.
+/// An entry may belong to another test that runs at the same time. Each entry names the command or key and the
+/// connection.
 struct NothingRefused: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
