@@ -24,7 +24,13 @@ struct ClockedBroker {
         endpoint: RedisEndpoint = TestServer.shared.endpoint,
         scriptEdit: (@Sendable (String) -> String)? = nil
     ) async throws {
-        var configuration = RedisBrokerConfiguration(namespace: namespace, testClock: true)
+        // The machine may do other things for longer than the deadlines of production.
+        var configuration = RedisBrokerConfiguration(
+            namespace: namespace,
+            commandDeadline: patience,
+            enqueuePatience: patience,
+            testClock: true
+        )
         if let scriptEdit { configuration.scriptEdit = scriptEdit }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         redis = RedisBroker(endpoint, configuration: configuration, logger: logger)
