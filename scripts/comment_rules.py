@@ -5,7 +5,7 @@ import sys
 
 MOST = 120
 # Words that stand for a noun of another sentence, or begin a clause that has to be read twice.
-WITHOUT_NOUN = re.compile(r"(What|Whose|Whatever|Whoever|Of one that|It|They)\b")
+WITHOUT_NOUN = re.compile(r"(What|Whose|Whatever|Of one that|It|They)\b")
 MARKS = {".swift": r"\s*//+ ?(.*)", ".lua": r"\s*-- ?(.*)"}
 failures = []
 

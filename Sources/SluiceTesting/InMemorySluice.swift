@@ -137,7 +137,9 @@ public final class InMemorySluice: Sendable {
         while try await !handle.state().isTerminal, try await moveToNextDue() { try await runReady() }
         let state = try await handle.state()
         guard state.isTerminal else {
-            try await requireServed(handle.queue)
+            guard try await servedQueues().contains(handle.queue) else {
+                throw unserved(handle.queue, "operation \(handle.id) waits", id: handle.id)
+            }
             let reason =
                 state == .blocked
                 ? "it waits for other operations or its unique key, or is held: "
@@ -159,7 +161,7 @@ public final class InMemorySluice: Sendable {
     ///   number of slots is invalid. `CancellationError` if the task is cancelled.
     public func drain() async throws {
         try await runReady()
-        try await requireServed()
+        try await requireServed(dueBy: clock.now)
         for queue in try await servedQueues() {
             guard let wait = try await waitForRate(queue) else { continue }
             let some = wait.count == 1 ? "1 operation waits" : "\(wait.count) operations wait"
@@ -177,20 +179,27 @@ public final class InMemorySluice: Sendable {
         return all.filter { queue in shares.contains { $0.name == queue } }
     }
 
-    /// Checks that no operation is ready in a queue that the worker does not serve.
+    /// Checks that no operation waits in a queue that the worker does not serve. Operations in a paused queue stay.
     ///
-    /// - Parameter queue: the queue to check; nil = all queues.
-    private func requireServed(_ queue: String? = nil) async throws {
+    /// - Parameter end: operations that are due later, in milliseconds of the clock, do not count.
+    private func requireServed(dueBy end: Int64) async throws {
         let served = try await servedQueues()
-        for other in try await broker.queues() where !served.contains(other) && queue ?? other == other {
-            let ready = try await broker.snapshot(queue: other, executingRows: 0).counts[.ready] ?? 0
-            guard ready > 0 else { continue }
-            let some = ready == 1 ? "1 operation is" : "\(ready) operations are"
-            throw OperationsError(
-                .refused,
-                "\(some) ready in queue \(other), which this worker does not serve: name it in InMemorySluice(queues:), and in the WorkerConfiguration of your program"
-            )
+        for queue in try await broker.queues() where !served.contains(queue) {
+            let snapshot = try await broker.snapshot(queue: queue, executingRows: 0)
+            let isReady = !snapshot.paused && snapshot.counts[.ready] ?? 0 > 0
+            let due = try await nextDue(queue)
+            guard isReady || due ?? .max <= end else { continue }
+            throw unserved(queue, "operations wait")
         }
+    }
+
+    private func unserved(_ queue: String, _ what: String, id: OperationID? = nil) -> OperationsError {
+        OperationsError(
+            .refused,
+            "\(what) in queue \(queue), which this worker does not serve: name it in InMemorySluice(queues:), and in "
+                + "the WorkerConfiguration of your program",
+            id: id
+        )
     }
 
     private func runReady() async throws {
@@ -221,7 +230,7 @@ public final class InMemorySluice: Sendable {
     public func drainAll(within limit: Duration = .seconds(86_400 * 366)) async throws {
         let end = clock.now + limit.wholeMilliseconds
         repeat { try await runReady() } while try await moveToNextDue(until: end)
-        try await requireServed()
+        try await requireServed(dueBy: end)
     }
 
     /// Runs due operations on a worker while `body` runs, for tests of cancels, progress and waits.

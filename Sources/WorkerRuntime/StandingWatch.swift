@@ -53,7 +53,7 @@ extension WorkerCore {
 
     /// Compares an operation that has not begun with the standing cancels of its queue.
     ///
-    /// - Returns: the standing cancel that matches; nil also if the operation is told to end meanwhile.
+    /// - Returns: the standing cancel that matches; nil also if a cancel or a stop reaches the operation meanwhile.
     func standingCancel(of operation: HeldOperation) async -> StandingCancel? {
         let (claimed, name) = (operation.claimed, operation.queueName)
         while !standing.knows(claimed.standing, queue: name) {

@@ -55,6 +55,17 @@ struct InMemorySluiceTests {
                 "\(String(describing: error))"
             )
         }
+        let later = InMemorySluice { $0.register(Child.self) }
+        let delay = EnqueueOptions.delay(.seconds(60))
+        let alsoAlone = await #expect(throws: OperationsError.self) {
+            try await later.run(Child(), .queue("mail"), delay)
+        }
+        #expect(alsoAlone?.message.contains("does not serve") == true)
+        // Not due: a drain has nothing to run, and drainAll would move the clock to it.
+        try await later.drain()
+        await #expect(throws: OperationsError.self) { try await later.drainAll() }
+        later.clock.advance(by: .seconds(60))
+        await #expect(throws: OperationsError.self) { try await later.drain() }
         let served = InMemorySluice(queues: QueueSelection(["mail"])) { $0.register(Child.self) }
         #expect(try await served.run(Child(), .queue("mail")) == 1)
     }

@@ -31,7 +31,7 @@ extension BrokerConformance {
             let (worker, other) = (try bench.worker(), try bench.worker())
             let kept = try await bench.running(other)
             try bench.expect(
-                try await bench.abandon(WorkerID("nobody")),
+                try await bench.abandon(WorkerID("unknown")),
                 SweepReply(),
                 "the reply for an unknown worker"
             )

@@ -12,7 +12,7 @@
 -- include: limit_keys
 -- include: flush
 local KEYS_WITH_LIMITS = 1000
--- Refuses a call that would give limits of their own to too many keys. A change or a removal always passes.
+-- Refuses a call that would give limits of their own to too many keys. A key that has limits can always be changed.
 local function check_key_count()
   local had, new = call('HLEN', PREFIX .. 'keyLimits'), 0
   for i = 4, #ARGV, 4 do

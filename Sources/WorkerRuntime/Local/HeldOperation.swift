@@ -312,7 +312,7 @@ final class QueueContext: Sendable {
     let inputs: @Sendable (OperationID) async throws -> [DependencyInput]
     /// Returns why the operation should leave its slot. The argument is true if the operation's time slice is over.
     let slotWish: @Sendable (Bool) -> SlotWish?
-    /// Called when the operation is told to end, by a cancel or otherwise.
+    /// Called when a cancel or a stop reaches the operation.
     let toldToEnd: @Sendable (HeldOperation) -> Void
 
     init(

@@ -11,7 +11,7 @@ final class DeadlineWatch: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     enum Step: Sendable {
-        /// The attempt has reached its time limit: the body is told to end.
+        /// The attempt has reached its time limit: the body gets the request to end.
         case runTimeout
         /// The body was told to end and its grace is over: the operation is given up on.
         case grace
