@@ -8,6 +8,12 @@ extension CommandLineTests {
     struct LimitTests {
         private let sluice = CommandLine()
 
+        @Test("An invalid burst is refused without the advice to write none, which a burst cannot be")
+        func burst() async throws {
+            let refused = try await sluice("queue", "limit", "mail", "rate=5/s", "burst=none")
+            #expect(refused.code == 64 && refused.errors.contains("expected a number from 1\n"), "\(refused.errors)")
+        }
+
         @Test("queue limit sets, shows and removes a limit; queue show, JSON and events have it")
         func sets() async throws {
             _ = try await sluice.enqueue("noop")

@@ -9,6 +9,30 @@ extension CommandLineTests {
     struct ScheduleTests {
         private let sluice = CommandLine()
 
+        @Test("A dry run of an interval with a start shows the instants that the added schedule has")
+        func dryRunFromStart() async throws {
+            let start = Date(timeIntervalSinceNow: 3 * 3600 + 7 * 60).formatted(.iso8601)
+            let instants = { (lines: [String]) in
+                lines.compactMap { $0.firstMatch(of: /\S+T\S+Z/).map { String($0.0) } }
+            }
+            let promised = instants(
+                try await sluice.lines(
+                    "schedule",
+                    "add",
+                    "tick",
+                    "noop",
+                    "--every",
+                    "1h",
+                    "--start",
+                    start,
+                    "--dry-run"
+                )
+            )
+            try await sluice.lines("schedule", "add", "tick", "noop", "--every", "1h", "--start", start)
+            #expect(promised.count == 5 && promised.first == start)
+            #expect(instants(try await sluice.lines("schedule", "preview", "tick", "-n", "5")) == promised)
+        }
+
         @Test("A schedule can be added, listed, paused, resumed, run and removed; JSON and events show it")
         func changes() async throws {
             let added = try await sluice.lines(
