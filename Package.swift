@@ -94,6 +94,9 @@ let package = Package(
             name: "Sluice",
             dependencies: [
                 "Operations", "Schedules", "OperationKeys", "RedisClient", "EmbeddedRedis", "RedisBroker",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -161,7 +164,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "RedisClient",
+                "RedisClient", "Sluice",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
@@ -355,6 +358,9 @@ let package = Package(
             name: "SluiceWorkerTests",
             dependencies: [
                 "SluiceWorker", "RedisClient", "RedisBroker", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

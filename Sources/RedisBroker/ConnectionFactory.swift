@@ -1,6 +1,5 @@
 import Logging
 import NIOCore
-import NIOPosix
 import RedisClient
 
 /// Makes a broker's connections, each named for its purpose.
@@ -37,16 +36,16 @@ struct ConnectionFactory: Sendable {
             endpoint,
             near: key,
             configuration: connection(purpose, configuration.commandDeadline),
-            on: MultiThreadedEventLoopGroup.singleton.any(),
+            on: configuration.eventLoopGroup.any(),
             logger: logger
         ).get()
     }
 
-    func subscriber(on loop: any EventLoop) -> RedisSubscriber {
+    func subscriber() -> RedisSubscriber {
         RedisSubscriber(
             endpoint,
             configuration: connection("pubsub", configuration.commandDeadline),
-            on: loop,
+            on: configuration.eventLoopGroup.any(),
             logger: logger
         )
     }
@@ -61,6 +60,7 @@ struct ConnectionFactory: Sendable {
             // ping.
             pingInterval: .seconds(20),
             failsFastWhenRefused: configuration.failsFastWhenRefused,
+            connectsAtOnce: false,
             outages: outages
         )
     }

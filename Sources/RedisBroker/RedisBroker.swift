@@ -21,7 +21,8 @@ package final class RedisBroker: Broker, SpreadBroker {
     let confirmations: Confirmations
     let ledger = CallLedger()
     let groups: GroupCommit
-    let configuration: RedisBrokerConfiguration
+    package let configuration: RedisBrokerConfiguration
+    package var endpoint: RedisEndpoint { link.endpoint }
     package let isSpread: Bool
     let logger: Logger
     private let registered = Mutex<Set<String>>([])
@@ -34,7 +35,7 @@ package final class RedisBroker: Broker, SpreadBroker {
     /// False after `close()`.
     let isOpen = Atomic<Bool>(true)
 
-    /// Begins to connect; calls wait for the connection until their deadline.
+    /// Connects at the first call; calls wait for the connection until their deadline.
     package init(
         _ endpoint: RedisEndpoint,
         configuration: RedisBrokerConfiguration = RedisBrokerConfiguration(),
@@ -50,7 +51,7 @@ package final class RedisBroker: Broker, SpreadBroker {
         let connections = ConnectionFactory(endpoint: endpoint, configuration: configuration, logger: logger)
         link = connections.link(
             "commands",
-            on: MultiThreadedEventLoopGroup.singleton.any(),
+            on: configuration.eventLoopGroup.any(),
             configuration.commandDeadline
         )
         heartbeat = HeartbeatConnection(connections)
@@ -189,6 +190,8 @@ package struct RedisBrokerConfiguration: Sendable {
     /// Whether calls fail at once if Redis refuses user, password or certificate. Right for a command line, wrong for a
     /// worker.
     package var failsFastWhenRefused: Bool
+    /// Runs all connections but the heartbeat's.
+    package var eventLoopGroup: any EventLoopGroup
     /// Called once if Redis refuses the channel that reports ends of operations. Waits then read the state every five
     /// seconds. nil = a warning in the log.
     package var onSlowWaits: (@Sendable (OperationsError) -> Void)?
@@ -207,6 +210,7 @@ package struct RedisBrokerConfiguration: Sendable {
         connectTimeout: Duration = .seconds(2),
         clientName: String = "sluice",
         failsFastWhenRefused: Bool = false,
+        eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         onSlowWaits: (@Sendable (OperationsError) -> Void)? = nil,
         onOutage: (@Sendable (OperationsError) -> Void)? = nil,
         testClock: Bool = false
@@ -218,11 +222,20 @@ package struct RedisBrokerConfiguration: Sendable {
         self.connectTimeout = connectTimeout
         self.clientName = clientName
         self.failsFastWhenRefused = failsFastWhenRefused
+        self.eventLoopGroup = eventLoopGroup
         self.onSlowWaits = onSlowWaits
         self.onOutage = onOutage
         self.testClock = testClock
         #if DEBUG
             if let mutant = ScriptMutant.current { scriptEdit = { mutant.apply(to: $0) } }
         #endif
+    }
+
+    /// The settings of a worker that uses the same server as a producer: it waits for a server that refuses it.
+    package var ofWorker: RedisBrokerConfiguration {
+        var settings = self
+        settings.clientName = "sluice-worker"
+        settings.failsFastWhenRefused = false
+        return settings
     }
 }

@@ -1,5 +1,3 @@
-import NIOCore
-import NIOPosix
 import RedisClient
 import Synchronization
 
@@ -61,7 +59,7 @@ final class Subscriptions: Sendable {
                 listener.continuation.finish()
                 return state.next
             }
-            let subscriber = state.subscriber ?? connections.subscriber(on: MultiThreadedEventLoopGroup.singleton.any())
+            let subscriber = state.subscriber ?? connections.subscriber()
             if state.subscriber == nil {
                 state.subscriber = subscriber
                 state.pump = Task { [weak self] in

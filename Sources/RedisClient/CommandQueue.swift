@@ -36,6 +36,8 @@ final class CommandQueue: Sendable {
         var expiryDeadline: NIODeadline = .distantFuture
         /// Makes the error of a submission that waited here until its deadline.
         var absence: @Sendable () -> RedisError = { RedisError(.unreachable, "no connection to Redis") }
+        /// Called once, with the first submission.
+        var onFirstUse: (@Sendable () -> Void)?
     }
 
     let eventLoop: any EventLoop
@@ -118,6 +120,9 @@ final class CommandQueue: Sendable {
 
     func explainAbsence(_ explanation: @escaping @Sendable () -> RedisError) { loop.value.absence = explanation }
 
+    /// Calls a closure with the first submission. Called before there is one.
+    func onFirstUse(_ action: @escaping @Sendable () -> Void) { loop.value.onFirstUse = action }
+
     /// Passes all admitted submissions to the writer, in order, as one write. Watches their deadlines if no writer is
     /// attached.
     func pump() {
@@ -130,6 +135,8 @@ final class CommandQueue: Sendable {
             for submission in take() { router.perform(submission, from: self) }
         default:
             state.withLock { $0.pumpScheduled = false }
+            loop.value.onFirstUse?()
+            loop.value.onFirstUse = nil
         }
         armExpiry()
     }

@@ -35,6 +35,8 @@ package struct RedisConnectionConfiguration: Sendable {
     /// Whether commands fail at once, and not at their deadlines, if the server refuses user, password, permission or
     /// certificate. Right for a command line, wrong for a worker.
     package var failsFastWhenRefused: Bool
+    /// Whether a link connects as soon as it is made, and not at its first call.
+    package var connectsAtOnce: Bool
     /// Where links to cluster nodes note outages, so that one link logs each outage; nil = each link logs.
     package var outages: NodeOutages?
 
@@ -53,6 +55,7 @@ package struct RedisConnectionConfiguration: Sendable {
         pingInterval: Duration = .seconds(8),
         pingDeadline: Duration = .seconds(2),
         failsFastWhenRefused: Bool = false,
+        connectsAtOnce: Bool = true,
         outages: NodeOutages? = nil
     ) {
         precondition(
@@ -79,6 +82,7 @@ package struct RedisConnectionConfiguration: Sendable {
         self.pingInterval = pingInterval
         self.pingDeadline = pingDeadline
         self.failsFastWhenRefused = failsFastWhenRefused
+        self.connectsAtOnce = connectsAtOnce
         self.outages = outages
     }
 }

@@ -154,17 +154,36 @@ private enum LinuxTCP {
     }
 }
 
-// TLS always verifies certificate and host name.
+extension TLSConfiguration {
+    /// TLS 1.2 or newer, with verified certificate and host name.
+    fileprivate static var standard: TLSConfiguration {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        return configuration
+    }
+}
+
+extension RedisEndpoint.TLS {
+    /// The authorities that may have signed the certificate, for messages.
+    fileprivate var authorities: String {
+        if let caCertificateFile { return "an authority in \(caCertificateFile)" }
+        if configuration != nil { return "an authority that the configuration of TLS trusts" }
+        return "an authority that this system trusts (?cacert=FILE names others)"
+    }
+}
+
+// TLS verifies certificate and host name, unless the configuration of the program says otherwise.
 extension RedisConnector {
     private func makeTLSContext() throws -> NIOSSLContext? {
         guard let tls = endpoint.tls else { return nil }
-        var options = TLSConfiguration.makeClientConfiguration()
-        options.minimumTLSVersion = .tlsv12
+        var options = tls.configuration ?? .standard
         if let file = tls.caCertificateFile { options.trustRoots = .file(file) }
         do {
             return try NIOSSLContext(configuration: options)
         } catch {
-            let source = tls.caCertificateFile.map { "the CA file \($0)" } ?? "the system's certificates"
+            let source =
+                tls.caCertificateFile.map { "the CA file \($0)" }
+                ?? (tls.configuration == nil ? "the system's certificates" : "the configuration of TLS")
             let reason = Self.reason(whyUnreadable: tls.caCertificateFile) ?? String(describing: error)
             throw RedisError(.tls, "cannot read \(source): \(reason)", cause: error, endpoint: endpoint.description)
         }
@@ -177,8 +196,7 @@ extension RedisConnector {
         handler.peer = { [weak tls] in
             TLSPeer(
                 name: endpoint.firstHost?.name ?? endpoint.place,
-                authorities: endpoint.tls?.caCertificateFile.map { "an authority in \($0)" }
-                    ?? "an authority that this system trusts (?cacert=FILE names others)",
+                authorities: endpoint.tls?.authorities ?? "",
                 certificate: tls?.peerCertificate
             )
         }

@@ -1,3 +1,5 @@
+import NIOSSL
+
 /// The address of a Redis server and the user to log in as. `description` never shows the password.
 package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
     package enum Address: Sendable, Equatable {
@@ -40,13 +42,25 @@ package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// TLS with verified certificate and host name. The verification cannot be turned off.
+    /// TLS with verified certificate and host name. Only a program's own configuration can turn the verification off.
     package struct TLS: Sendable, Equatable {
         /// A PEM file of certificate authorities to trust instead of the system's.
         package var caCertificateFile: String?
+        /// The configuration of the program; nil = the default one.
+        package var configuration: TLSConfiguration?
 
-        package init(caCertificateFile: String? = nil) {
+        package init(caCertificateFile: String? = nil, configuration: TLSConfiguration? = nil) {
             self.caCertificateFile = caCertificateFile
+            self.configuration = configuration
+        }
+
+        package static func == (one: TLS, other: TLS) -> Bool {
+            guard one.caCertificateFile == other.caCertificateFile else { return false }
+            switch (one.configuration, other.configuration) {
+            case (nil, nil): return true
+            case (let one?, let other?): return one.bestEffortEquals(other)
+            default: return false
+            }
         }
     }
 

@@ -26,7 +26,7 @@ package final class RedisLink: Sendable {
     private let connected = Atomic<Bool>(false)
     private let loop: NIOLoopBoundBox<LinkState>
 
-    /// Makes a link, which starts to connect at once.
+    /// Makes a link, which starts to connect at once, or at its first call if the configuration says so.
     /// - Parameters:
     ///   - onConnect: runs on each connection before any call; a failure counts as a failed try.
     package convenience init(
@@ -121,7 +121,8 @@ package final class RedisLink: Sendable {
 
     private func begin() {
         queue.explainAbsence { self.absence() }
-        connect()
+        if configuration.connectsAtOnce { return connect() }
+        queue.onFirstUse { self.connect() }
     }
 
     private func connect() {
@@ -239,10 +240,12 @@ package final class RedisLink: Sendable {
 
     private func route(_ map: SlotMap) {
         guard case .down = loop.value.phase else { return }
-        let router = ClusterRouter(map, connector: connector, on: eventLoop) { endpoint, onChange in
+        var configuration = configuration
+        configuration.connectsAtOnce = true
+        let router = ClusterRouter(map, connector: connector, on: eventLoop) { [configuration] endpoint, onChange in
             RedisLink(
                 endpoint,
-                configuration: self.configuration,
+                configuration: configuration,
                 on: self.eventLoop,
                 logger: self.logger,
                 onConnect: self.onConnect,

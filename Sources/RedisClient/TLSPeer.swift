@@ -29,7 +29,8 @@ struct TLSPeer {
             return "the server does not speak TLS on this port (its URL begins with redis://, not rediss://)"
         }
         if text.contains("CERTIFICATE_REQUIRED") || text.contains("NO_CERTIFICATE") {
-            return "the server asks for a client's certificate, and there is none to show (tls-auth-clients no)"
+            return "the server asks for a client's certificate, and there is none to show "
+                + "(a Swift program gives one in SluiceConfiguration.tls; for others set tls-auth-clients no)"
         }
         if text.contains("PROTOCOL_VERSION") || text.contains("UNSUPPORTED_PROTOCOL") {
             return "the server speaks no TLS 1.2 or newer"

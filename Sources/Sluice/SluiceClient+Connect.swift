@@ -6,173 +6,103 @@ import RedisBroker
 import RedisClient
 
 extension SluiceClient {
-    /// Connects to a Redis (6.2 or newer) or Valkey server.
+    /// Creates a client, without any input or output: the client connects at its first call.
     ///
-    /// The client restores a lost connection by itself; calls wait for it up to five seconds.
+    /// ```swift
+    /// let sluice = try SluiceClient(configuration: .fromEnvironment())
+    /// let group = ServiceGroup(services: [sluice, worker], gracefulShutdownSignals: [.sigterm], logger: logger)
+    /// ```
+    ///
+    /// A lost connection is restored; calls wait for it up to `SluiceConfiguration.Timeouts.command`.
     ///
     /// - Parameters:
-    ///   - url: `redis://[user[:password]@]host[:port][/database]`, `rediss://…` for TLS with a verified certificate
-    ///     (`?cacert=FILE` names the authorities), `unix:///path/to/socket`,
-    ///     `redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/MASTER[/database]`, or for a cluster
-    ///     `redis+cluster://[user[:password]@]host[:port][,host[:port]…]`; the last two also with `rediss+`.
-    ///   - namespace: the namespace of all queues; two namespaces never see each other.
-    ///   - timeout: longest time to wait for the first answer, more than zero and at most 100 years.
-    ///   - keys: sign and encrypt enqueued operations; nil = neither.
-    ///   - buffering: keeps operations in memory while Redis is away; nil = an enqueue throws then.
+    ///   - configuration: the server and all other settings.
+    ///   - logger: gets a line when the connection is lost or restored, and when a task waits for operations of a queue
+    ///     that no live worker serves.
+    /// - Throws: `OperationsError` with `.invalidOption` for an invalid URL, address or time limit, with `.invalidName`
+    ///   for an invalid namespace.
+    public init(configuration: SluiceConfiguration, logger: Logger = Logger(label: "sluice")) throws {
+        self.init(
+            RedisBroker(
+                try configuration.endpoint(),
+                configuration: try configuration.brokerConfiguration(),
+                logger: logger
+            ),
+            keys: configuration.keys,
+            buffering: configuration.buffering,
+            isEmbedded: configuration.server == .embedded,
+            logger: logger
+        )
+    }
+
+    /// Creates a client and waits until Redis answers.
+    ///
+    /// - Parameters:
+    ///   - configuration: the server and all other settings.
     ///   - logger: gets a line when the connection is lost or restored, and when a task waits for operations of a queue
     ///     that no live worker serves.
     /// - Returns: a client that Redis has answered. With a buffer, the client is returned even while Redis is away.
     /// - Throws: `OperationsError`:
-    ///   - `.invalidOption` for an invalid URL or timeout; `.invalidName` for an invalid namespace.
-    ///   - `.unavailable` if no server answers in time and the client has no buffer.
+    ///   - `.invalidOption` for an invalid URL, address or time limit; `.invalidName` for an invalid namespace.
+    ///   - `.unavailable` if no server answers in time and the client has no buffer, or if the embedded server cannot
+    ///     be started; the message contains the fix.
     ///   - `.denied` if Redis refuses the user or the password; `.untrusted` if the certificate is not trusted.
     ///   - `.incompatible` if the namespace has another protocol than this program. In a cluster, the first enqueue
     ///     into a queue and the list of queues check the protocol.
     public static func connect(
-        to url: String,
-        namespace: String = Defaults.namespace,
-        timeout: Duration = .seconds(5),
-        keys: OperationKeys? = nil,
-        buffering: EnqueueBuffering? = nil,
+        _ configuration: SluiceConfiguration,
         logger: Logger = Logger(label: "sluice")
     ) async throws -> SluiceClient {
-        try TimeLimit.check(timeout, "the connect timeout")
-        let endpoint: RedisEndpoint
-        do { endpoint = try RedisEndpoint(url: url) } catch { throw OperationsError(.invalidOption, error.message) }
-        return try await connect(
-            to: endpoint,
-            namespace: namespace,
-            timeout: timeout,
-            keys: keys,
-            buffering: buffering,
-            logger: logger
-        )
+        try await SluiceClient(configuration: configuration, logger: logger).connected()
     }
 
-    /// Connects to the embedded server: a private redis-server of this user on a unix socket.
-    ///
-    /// The call starts the server if it does not run. All programs of the user share the server; `sluice redis stop`
-    /// stops it.
+    /// Creates a client of the server with a URL and waits until Redis answers. All settings: `connect(_:logger:)`.
     ///
     /// - Parameters:
-    ///   - namespace: the namespace of all queues.
-    ///   - keys: sign and encrypt enqueued operations; nil = neither.
-    ///   - buffering: keeps operations in memory while Redis is away; nil = an enqueue throws then.
-    ///   - logger: gets a line when the server was started, when the connection is lost or restored, and when a task
-    ///     waits for operations of a queue that no live worker serves.
-    /// - Returns: a client that Redis has answered.
-    /// - Throws: `OperationsError` with `.unavailable` if no redis-server is installed or it cannot be started; the
-    ///   message contains the fix.
-    public static func connectToEmbeddedServer(
-        namespace: String = Defaults.namespace,
-        keys: OperationKeys? = nil,
-        buffering: EnqueueBuffering? = nil,
-        logger: Logger = Logger(label: "sluice")
-    ) async throws -> SluiceClient {
-        let server = EmbeddedRedis()
-        do {
-            let status = try await startedServer(server)
-            if status.startedNow { logger.info("started the embedded Redis", metadata: ["pid": "\(status.pid)"]) }
-        } catch { throw OperationsError(.unavailable, error.message) }
-        return try await connect(
-            to: server.endpoint,
-            namespace: namespace,
-            keys: keys,
-            buffering: buffering,
-            logger: logger
-        )
-    }
-
-    /// Connects to the server that the environment names: `SLUICE_REDIS_URL`, else `REDIS_URL`, else the embedded
-    /// server.
-    ///
-    /// A program that a worker runs as an operation (`SLUICE_OPERATION_ID` is set) never uses the embedded server,
-    /// because its worker may use another one. `sluice worker --pass-redis` passes the URL on.
-    ///
-    /// The namespace is `SLUICE_NAMESPACE` or the default. Keys come from the file that `SLUICE_KEYS_FILE` names, or
-    /// from `SLUICE_KEYS`.
-    ///
-    /// - Parameters:
-    ///   - environment: the variables.
-    ///   - buffering: keeps operations in memory while Redis is away; nil = an enqueue throws then.
+    ///   - url: as in `SluiceConfiguration.Server.url(_:)`.
+    ///   - namespace: the namespace of all queues; two namespaces never see each other.
     ///   - logger: gets a line when the connection is lost or restored, and when a task waits for operations of a queue
     ///     that no live worker serves.
     /// - Returns: a client that Redis has answered.
-    /// - Throws: as `connect(to:namespace:timeout:keys:buffering:logger:)` and
-    ///   `connectToEmbeddedServer(namespace:keys:buffering:logger:)`; `OperationKeysError`; `OperationsError` with
-    ///   `.unavailable` for an operation's program without a URL.
-    public static func connectFromEnvironment(
-        _ environment: [String: String] = ProcessInfo.processInfo.environment,
-        buffering: EnqueueBuffering? = nil,
+    /// - Throws: as `connect(_:logger:)`.
+    public static func connect(
+        to url: String,
+        namespace: String = Defaults.namespace,
         logger: Logger = Logger(label: "sluice")
     ) async throws -> SluiceClient {
-        // A variable that was read from a file may end with a newline.
-        let value = { (name: String) in
-            environment[name].map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }.flatMap {
-                $0.isEmpty ? nil : $0
-            }
-        }
-        let namespace = value("SLUICE_NAMESPACE") ?? Defaults.namespace
-        let keys = try OperationKeys.fromEnvironment(environment)
-        guard let url = value("SLUICE_REDIS_URL") ?? value("REDIS_URL") else {
-            if operationOfThisProcess(environment) != nil {
-                throw OperationsError(
-                    .unavailable,
-                    "SLUICE_REDIS_URL is not set, and a program that runs as an operation uses no private Redis; "
-                        + "start its worker with --pass-redis"
-                )
-            }
-            return try await connectToEmbeddedServer(
-                namespace: namespace,
-                keys: keys,
-                buffering: buffering,
-                logger: logger
-            )
-        }
-        return try await connect(to: url, namespace: namespace, keys: keys, buffering: buffering, logger: logger)
+        try await connect(SluiceConfiguration(.url(url), namespace: namespace), logger: logger)
     }
 
-    package static func connect(
-        to endpoint: RedisEndpoint,
-        namespace: String,
-        timeout: Duration = .seconds(5),
-        keys: OperationKeys? = nil,
-        buffering: EnqueueBuffering? = nil,
-        onSlowWaits: (@Sendable (OperationsError) -> Void)? = nil,
-        onOutage: (@Sendable (OperationsError) -> Void)? = nil,
-        logger: Logger
+    /// Creates a client of the server that `SLUICE_REDIS_URL` or `REDIS_URL` names, and waits until Redis answers.
+    ///
+    /// `SluiceConfiguration.fromEnvironment(_:otherwise:)` says which variables are read.
+    ///
+    /// - Parameter logger: gets a line when the connection is lost or restored, and when a task waits for operations of
+    ///   a queue that no live worker serves.
+    /// - Returns: a client that Redis has answered.
+    /// - Throws: as `connect(_:logger:)`; `OperationsError` with `.invalidOption` if no variable names a server;
+    ///   `OperationKeysError` for keys that cannot be read.
+    public static func connectFromEnvironment(
+        logger: Logger = Logger(label: "sluice")
     ) async throws -> SluiceClient {
-        try NameRule.check(namespace, role: "namespace")
-        let configuration = RedisBrokerConfiguration(
-            namespace: namespace,
-            connectTimeout: timeout,
-            failsFastWhenRefused: true,
-            onSlowWaits: onSlowWaits,
-            onOutage: onOutage
-        )
-        let broker = RedisBroker(endpoint, configuration: configuration, logger: logger)
-        do { try await broker.connect(within: timeout) } catch {
-            let waits = (error as? OperationsError)?.code == .unavailable && buffering != nil
+        try await connect(.fromEnvironment(), logger: logger)
+    }
+
+    /// Waits until Redis answers, and returns the client. If there is no answer, closes the client and throws.
+    ///
+    /// - Parameter patience: how long to try; nil = as long as for any call.
+    package func connected(within patience: Duration? = nil) async throws -> SluiceClient {
+        do {
+            try await start()
+            try await redis?.connect(within: patience)
+        } catch {
+            let waits = (error as? OperationsError)?.code == .unavailable && buffer != nil
             guard waits else {
-                broker.close()
+                redis?.close()
                 throw error
             }
         }
-        return SluiceClient(
-            broker: broker,
-            namespace: namespace,
-            keys: keys,
-            buffering: buffering,
-            logger: logger,
-            endpoint: endpoint
-        ) { broker.close() }
-    }
-
-    /// The id of the operation that this process runs as a program; nil for any other process.
-    package static func operationOfThisProcess(
-        _ environment: [String: String] = ProcessInfo.processInfo.environment
-    ) -> String? {
-        environment["SLUICE_OPERATION_ID"].flatMap { $0.isEmpty ? nil : $0 }
+        return self
     }
 
     /// Starts the embedded server on a thread that may block.
@@ -185,5 +115,12 @@ extension SluiceClient {
             }
         }
         return try result.get()
+    }
+
+    static func startEmbedded(_ logger: Logger) async throws {
+        do {
+            let status = try await startedServer(EmbeddedRedis())
+            if status.startedNow { logger.info("started the embedded Redis", metadata: ["pid": "\(status.pid)"]) }
+        } catch { throw OperationsError(.unavailable, error.message) }
     }
 }

@@ -2,7 +2,7 @@ import Logging
 @_exported import OperationKeys
 @_exported import Operations
 @_exported import Schedules
-import RedisClient
+import RedisBroker
 import ServiceLifecycle
 
 /// A producer's connection to a namespace: enqueues, follows and cancels operations.
@@ -25,10 +25,11 @@ public struct SluiceClient: Sendable {
     let buffer: EnqueueBuffer?
     /// Logs a warning while a task waits for a queue that no live worker serves.
     let unserved: UnservedWatch
-    /// The server, for the connections of a worker; nil = the caller made the broker.
-    package let endpoint: RedisEndpoint?
-    /// The broker for workers of this client if `endpoint` is nil.
+    /// The connection, whose server and settings a worker uses for its own ones; nil = the caller made the broker.
+    package let redis: RedisBroker?
+    /// The broker for workers of this client if `redis` is nil.
     package let workerBroker: any WorkerBroker & MonitorBroker
+    private let onStart: @Sendable () async throws -> Void
     private let onClose: @Sendable () async -> Void
 
     /// Creates a client of any broker, for tests and for programs that connect by themselves.
@@ -41,7 +42,6 @@ public struct SluiceClient: Sendable {
     ///   - unservedPatience: how long a wait takes until the client checks whether a live worker serves the queue.
     ///   - logger: gets a line when buffering begins and ends, and when a task waits for a queue that no live worker
     ///     serves.
-    ///   - endpoint: the server, for workers of this client.
     ///   - onClose: called by `close`.
     package init(
         broker: any Broker,
@@ -50,7 +50,6 @@ public struct SluiceClient: Sendable {
         buffering: EnqueueBuffering? = nil,
         unservedPatience: Duration = .seconds(5),
         logger: Logger = Logger(label: "sluice"),
-        endpoint: RedisEndpoint? = nil,
         onClose: @escaping @Sendable () async -> Void = {}
     ) {
         self.broker = broker
@@ -59,27 +58,45 @@ public struct SluiceClient: Sendable {
         seal = keys.map { OperationSeal($0, namespace: namespace) }
         buffer = buffering.map { EnqueueBuffer($0, logger: logger) { try await broker.enqueue($0, queue: $1) } }
         unserved = UnservedWatch(broker, namespace: namespace, patience: unservedPatience, logger: logger)
-        self.endpoint = endpoint
+        redis = nil
+        onStart = {}
         self.onClose = onClose
     }
 
-    /// Creates a client on a worker's connection, for the bodies that the worker runs. `close` does nothing then.
+    /// Creates a client of a Redis server.
     package init(
-        broker: any Broker,
-        namespace: String,
-        seal: (any EnvelopeSeal)?,
-        endpoint: RedisEndpoint,
+        _ redis: RedisBroker,
+        keys: OperationKeys? = nil,
+        buffering: EnqueueBuffering? = nil,
+        isEmbedded: Bool = false,
         logger: Logger
     ) {
-        self.broker = broker
-        workerBroker = broker
-        self.namespace = namespace
+        broker = redis
+        workerBroker = redis
+        self.redis = redis
+        namespace = redis.namespace
+        seal = keys.map { OperationSeal($0, namespace: redis.namespace) }
+        buffer = buffering.map { EnqueueBuffer($0, logger: logger) { try await redis.enqueue($0, queue: $1) } }
+        unserved = UnservedWatch(redis, namespace: redis.namespace, patience: .seconds(5), logger: logger)
+        onStart = { if isEmbedded { try await Self.startEmbedded(logger) } }
+        onClose = { redis.close() }
+    }
+
+    /// Creates a client on a worker's connection, for the bodies that the worker runs. `close` does nothing then.
+    package init(worker redis: RedisBroker, seal: (any EnvelopeSeal)?, logger: Logger) {
+        broker = redis
+        workerBroker = redis
+        self.redis = redis
+        namespace = redis.namespace
         self.seal = seal
         buffer = nil
-        unserved = UnservedWatch(broker, namespace: namespace, patience: .seconds(5), logger: logger)
-        self.endpoint = endpoint
+        unserved = UnservedWatch(redis, namespace: redis.namespace, patience: .seconds(5), logger: logger)
+        onStart = {}
         onClose = {}
     }
+
+    /// Starts the embedded server if the configuration asks for it.
+    func start() async throws { try await onStart() }
 
     /// Closes the connection. Enqueued operations stay in Redis; later calls throw.
     ///
@@ -104,7 +121,11 @@ extension SluiceClient: Service {
     /// Keeps the client open until a graceful shutdown or a cancel of the task, and then closes it.
     ///
     /// List the client before the services that use it: a `ServiceGroup` shuts down in reverse order.
-    public func run() async {
+    ///
+    /// - Throws: `OperationsError` with `.unavailable` if the embedded server cannot be started. While Redis is
+    ///   away, the client waits for it.
+    public func run() async throws {
+        try await start()
         try? await gracefulShutdown()
         await close()
     }

@@ -32,7 +32,8 @@ import Synchronization
 public final class Worker: Service {
     /// The source of a worker's operations.
     package enum Source: Sendable {
-        case redis(RedisEndpoint, namespace: String, connectTimeout: Duration)
+        /// A server, and the settings of the worker's connections to it.
+        case redis(RedisEndpoint, RedisBrokerConfiguration)
         /// A broker that the caller closes.
         case broker(any WorkerBroker & MonitorBroker)
     }
@@ -78,14 +79,8 @@ public final class Worker: Service {
     ) {
         var registry = OperationRegistry()
         register(&registry)
-        let source: Source
-        if let endpoint = client.endpoint {
-            source = .redis(endpoint, namespace: client.namespace, connectTimeout: .seconds(5))
-        } else {
-            source = .broker(client.workerBroker)
-        }
         self.init(
-            source,
+            client.redis.map { .redis($0.endpoint, $0.configuration) } ?? .broker(client.workerBroker),
             configuration: configuration,
             registry: registry,
             seal: client.seal,
@@ -122,16 +117,15 @@ public final class Worker: Service {
             broker = own
             watch = nil
             close = {}
-        case .redis(let endpoint, let namespace, let timeout):
-            let names = RedisBrokerConfiguration(namespace: namespace, clientName: "sluice-worker")
-            let redis = RedisBroker(endpoint, configuration: names, logger: logger)
+        case .redis(let endpoint, let settings):
+            let redis = RedisBroker(endpoint, configuration: settings.ofWorker, logger: logger)
             broker = redis
             close = { redis.close() }
-            producer = SluiceClient(broker: redis, namespace: namespace, seal: seal, endpoint: endpoint, logger: logger)
+            producer = SluiceClient(worker: redis, seal: seal, logger: logger)
             watch = ServerWatch(
                 endpoint: endpoint,
-                namespace: namespace,
-                timeout: timeout,
+                namespace: settings.namespace,
+                timeout: settings.connectTimeout,
                 interval: watchInterval,
                 allowsEviction: configuration.allowsEviction,
                 logger: logger

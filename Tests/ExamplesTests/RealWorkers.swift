@@ -10,12 +10,7 @@ struct RealWorkers {
     private let namespace = uniqueNamespace("examples")
 
     init() async throws {
-        sluice = try await SluiceClient.connect(
-            to: TestRedis.shared.url(as: .operator),
-            namespace: namespace,
-            timeout: patience,
-            logger: Logger(label: "examples") { _ in SwiftLogNoOpLogHandler() }
-        )
+        sluice = try await SluiceClient.test(TestRedis.shared.url(as: .operator), namespace: namespace)
     }
 
     /// Starts a worker.

@@ -10,12 +10,7 @@ struct SmallCluster {
 
     init(queues: QueueSelection, register: (inout OperationRegistry) -> Void) async throws {
         let logger = Logger(label: "examples") { _ in SwiftLogNoOpLogHandler() }
-        sluice = try await SluiceClient.connect(
-            to: TestServer.shared.url(as: .worker),
-            namespace: uniqueNamespace("examples"),
-            timeout: patience,
-            logger: logger
-        )
+        sluice = try await SluiceClient.test(TestServer.shared.url(as: .worker), namespace: uniqueNamespace("examples"))
         worker = Worker(
             client: sluice,
             configuration: .init(queues: queues, slots: 4),

@@ -48,8 +48,10 @@ struct TimeInputTests {
         #expect(error?.code == .invalidOption)
         await client.close()
         for timeout in [Self.endless, .zero, .seconds(-1)] {
-            let error = await #expect(throws: OperationsError.self) {
-                try await SluiceClient.connect(to: "redis://127.0.0.1:1", timeout: timeout)
+            let error = #expect(throws: OperationsError.self) {
+                try SluiceClient(
+                    configuration: .init(.url("redis://127.0.0.1:1"), timeouts: .init(connect: timeout))
+                )
             }
             #expect(error?.code == .invalidOption)
         }

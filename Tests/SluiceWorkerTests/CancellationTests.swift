@@ -52,11 +52,9 @@ struct CancellationTests {
 
     @Test("has reason, requester and time of the request, in Swift concurrency and in a Foundation operation")
     func bothSides() async throws {
-        let sluice = try await SluiceClient.connect(
-            to: TestServer.shared.endpoint.description,
-            namespace: uniqueNamespace("cancellation"),
-            timeout: patience,
-            logger: logger
+        let sluice = try await SluiceClient.test(
+            TestServer.shared.endpoint.description,
+            namespace: uniqueNamespace("cancellation")
         )
         let worker = Worker(client: sluice, logger: logger) {
             $0.register(Upload.self)

@@ -28,12 +28,7 @@ struct WorkerTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     private func client(_ redis: TestServer = .shared) async throws -> SluiceClient {
-        try await SluiceClient.connect(
-            to: redis.endpoint.description,
-            namespace: uniqueNamespace("service"),
-            timeout: patience,
-            logger: logger
-        )
+        try await SluiceClient.test(redis.endpoint.description, namespace: uniqueNamespace("service"))
     }
 
     @Test("Client and worker run in a service group beside other services, and a shutdown ends all of them")

@@ -1,5 +1,6 @@
 import Foundation
 import RedisClient
+import Synchronization
 
 /// Three cluster nodes on loopback ports that share all slots, each with a replica if requested.
 package final class TestCluster: Sendable {
@@ -146,12 +147,13 @@ package final class TestCluster: Sendable {
     }
 }
 
-/// Returns a free loopback port in the range of this test process. The port 10000 above it, for the cluster bus, is
-/// free as well.
+/// Returns a free loopback port in the range of this test process, and each port once. The port 10000 above it, for the
+/// cluster bus, is free as well.
 package func freePort() throws -> Int {
-    for _ in 0..<100 {
+    for _ in 0..<1000 {
         let port = Int.random(in: ports)
-        if canBind(port), canBind(port + 10_000) { return port }
+        guard canBind(port), canBind(port + 10_000) else { continue }
+        if givenPorts.withLock({ $0.insert(port).inserted }) { return port }
     }
     throw CommandFailed(description: "no free loopback port found in \(ports)")
 }
@@ -168,6 +170,9 @@ private let ports: ClosedRange<Int> = {
     }
     return bounds[0]...bounds[1]
 }()
+
+/// Two servers that start at the same time would both find a port free.
+private let givenPorts = Mutex<Set<Int>>([])
 
 private func canBind(_ port: Int) -> Bool {
     #if os(Linux)

@@ -178,6 +178,17 @@ package final class TestServer: Sendable {
         wait $server 2>/dev/null
         """
 
+    /// Whether the server has ended by itself, for example because another process took its port. The watchdog has not
+    /// reaped it then.
+    private var hasDied: Bool {
+        #if os(Linux)
+            let line = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
+            return line.isEmpty || line.split(separator: ")").last?.hasPrefix(" Z") == true
+        #else
+            return false
+        #endif
+    }
+
     private static func end(_ watched: inout Watched) {
         guard !watched.isEnded else { return }
         watched.isEnded = true
@@ -205,10 +216,11 @@ package final class TestServer: Sendable {
 
     private func awaitPong() throws {
         let answers = comesTrueBlocking(within: options.patience) {
+            if hasDied { return true }
             guard let reply = try? ask(RedisCommand("PING"))[0] else { return false }
             return reply.error?.code != .loading
         }
-        guard !answers else { return }
+        guard !answers || hasDied else { return }
         let log = (try? String(contentsOfFile: directory + "/redis.log", encoding: .utf8)) ?? "no log"
         throw CommandFailed(description: "redis-server did not start: \(log.suffix(2_000))")
     }

@@ -24,7 +24,7 @@ struct App: AsyncParsableCommand {
             let here = LocalOperationQueue(name: "here", maxConcurrentOperationCount: LocalOperationQueue.unlimited)
             return try await show { try await here.add($0).value }  // in this process
         }
-        let sluice = try await SluiceClient.connectFromEnvironment()
+        let sluice = try await SluiceClient.connect(.fromEnvironment(otherwise: .embedded))
         try await show { try await sluice.enqueue($0, .unique(.automatic)).value }  // on any worker
         await sluice.close()
     }

@@ -62,7 +62,7 @@ package struct SyncCommand: AsyncParsableCommand {
     }
 
     private static func connect() async throws -> SluiceClient {
-        let sluice = try await SluiceClient.connectFromEnvironment()
+        let sluice = try await SluiceClient.connect(.fromEnvironment(otherwise: .embedded))
         // Limits all workers together to one access to the store at a time.
         try await sluice.limit(queue: "database", .concurrency(1))
         return sluice

@@ -26,7 +26,7 @@ struct App: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let sluice = try await SluiceClient.connectFromEnvironment()
+        let sluice = try await SluiceClient.connect(.fromEnvironment(otherwise: .embedded))
         // Without this line, the syncs of this process access the store through a queue of this process.
         DatabaseQueue.use { try await sluice.enqueue($0, .queue("database")).endAsPart() }
         let configuration = WorkerConfiguration(

@@ -31,7 +31,7 @@ struct App: AsyncParsableCommand {
         guard workers else {
             return try await show(on: LocalQueues())  // in this process
         }
-        let sluice = try await SluiceClient.connectFromEnvironment()
+        let sluice = try await SluiceClient.connect(.fromEnvironment(otherwise: .embedded))
         try await show(on: WorkerQueues(sluice))  // on any worker
         await sluice.close()
     }

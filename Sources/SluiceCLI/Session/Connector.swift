@@ -1,6 +1,7 @@
 import EmbeddedRedis
 import Logging
 import Operations
+import RedisBroker
 import RedisClient
 import Sluice
 import TerminalText
@@ -13,17 +14,19 @@ enum Connector {
     @Sendable
     static func connect(_ invocation: Invocation) async throws -> SluiceClient {
         let settings = invocation.settings
-        return try await SluiceClient.connect(
-            to: endpoint(invocation),
+        let silent = Logger(label: "sluice") { _ in SwiftLogNoOpLogHandler() }
+        let configuration = RedisBrokerConfiguration(
             namespace: settings.namespace.content,
-            timeout: settings.connectTimeout.content,
-            keys: settings.keys.content,
+            connectTimeout: settings.connectTimeout.content,
+            failsFastWhenRefused: true,
             onSlowWaits: { error in
                 invocation.console.warn(SafeText.line("the end is noticed up to five seconds late: \(error)"))
             },
-            onOutage: { [console = invocation.console] in console.warnOfOutage($0) },
-            logger: Logger(label: "sluice") { _ in SwiftLogNoOpLogHandler() }
+            onOutage: { [console = invocation.console] in console.warnOfOutage($0) }
         )
+        let redis = RedisBroker(try await endpoint(invocation), configuration: configuration, logger: silent)
+        return try await SluiceClient(redis, keys: settings.keys.content, logger: silent)
+            .connected(within: settings.connectTimeout.content)
     }
 
     /// The environment variables with which a program reaches the same Redis and namespace.
@@ -36,7 +39,7 @@ enum Connector {
     /// The endpoint of the settings, or the endpoint of the embedded server. Starts that server if necessary.
     static func endpoint(_ invocation: Invocation) async throws -> RedisEndpoint {
         if let endpoint = invocation.settings.redis.content { return endpoint }
-        guard SluiceClient.operationOfThisProcess() == nil else {
+        guard SluiceConfiguration.operationOfThisProcess() == nil else {
             throw CLIError(
                 .badConfiguration,
                 "no Redis is named, and a program that runs as an operation uses no private one",

@@ -47,8 +47,10 @@ struct WorkerRun: Sendable {
         return Worker(
             .redis(
                 endpoint,
-                namespace: settings.namespace.content,
-                connectTimeout: settings.connectTimeout.content
+                RedisBrokerConfiguration(
+                    namespace: settings.namespace.content,
+                    connectTimeout: settings.connectTimeout.content
+                )
             ),
             id: supervised ?? WorkerID(),
             configuration: configuration,

@@ -22,12 +22,7 @@ struct ClusterTests {
     }
 
     private static func client(_ url: String, _ installation: Installation) async throws -> SluiceClient {
-        try await SluiceClient.connect(
-            to: url,
-            namespace: installation.namespace,
-            timeout: patience,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        )
+        try await SluiceClient.test(url, namespace: installation.namespace, timeouts: .init())
     }
 
     /// Enqueues into one queue after the other until its task is cancelled.
@@ -152,11 +147,11 @@ struct ClusterTests {
         for queue in queues { try await installation.succeed("enqueue", "noop", "-q", queue, "--wait", "--quiet") }
         let long = try await installation.enqueue("-q", alive[0], "sleep", "seconds:=30")
         try await installation.awaitState("executing", of: "\(alive[0])/\(long)")
-        let client = try await SluiceClient.connect(
-            to: cluster.endpointOfAll.description,
+        let client = try await SluiceClient.test(
+            cluster.endpointOfAll.description,
             namespace: namespace,
-            buffering: EnqueueBuffering(),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            timeouts: .init(),
+            buffering: EnqueueBuffering()
         )
         victim.crash()
         let kept = try await client.enqueue(name: "noop", .queue(dead[0]))

@@ -36,11 +36,10 @@ struct FailoverTests {
         let group = try await TestSentinels.start()
         defer { group.stop() }
         let installation = try Installation(url: group.url)
-        let client = try await SluiceClient.connect(
-            to: TestUsers.url(group.url, as: .producer),
+        let client = try await SluiceClient.test(
+            TestUsers.url(group.url, as: .producer),
             namespace: installation.namespace,
-            timeout: patience,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            timeouts: .init()
         )
         let worker = try installation.worker()
         try await installation.awaitWorkers(1)

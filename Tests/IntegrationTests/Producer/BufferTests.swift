@@ -31,20 +31,13 @@ struct BufferTests {
     private func client(_ buffering: EnqueueBuffering = EnqueueBuffering(patience: .milliseconds(100))) async throws
         -> SluiceClient
     {
-        // A timeout of one second detects an outage soon. A busy machine may need longer to connect, so the connect is
-        // repeated.
-        var client: SluiceClient?
-        try await eventually("the client is connected") {
-            client = try? await SluiceClient.connect(
-                to: server.url(as: .producer),
-                namespace: namespace,
-                timeout: .seconds(1),
-                buffering: buffering,
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            )
-            return client != nil
-        }
-        return try #require(client)
+        // Attempts of one second detect the end of an outage soon.
+        try await SluiceClient.test(
+            server.url(as: .producer),
+            namespace: namespace,
+            timeouts: .init(connect: .seconds(1)),
+            buffering: buffering
+        )
     }
 
     /// Returns the numbers of the notes in the order of the lane.
@@ -108,11 +101,11 @@ struct BufferTests {
     func lostReply() async throws {
         let proxy = try await FaultProxy.start(to: server.endpoint)
         defer { proxy.stop() }
-        let client = try await SluiceClient.connect(
-            to: TestUsers.url(proxy.endpoint.description, as: .producer),
+        let client = try await SluiceClient.test(
+            TestUsers.url(proxy.endpoint.description, as: .producer),
             namespace: namespace,
-            buffering: EnqueueBuffering(patience: .milliseconds(200)),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            timeouts: .init(),
+            buffering: EnqueueBuffering(patience: .milliseconds(200))
         )
         try await client.enqueue(Note(number: 0))
         var handles: [OperationHandle<Note>] = []
@@ -191,7 +184,10 @@ struct BufferTests {
     @Test("A client may start while Redis is away; on close it gives up its buffer and reports that")
     func closing() async throws {
         server.crash()
-        let client = try await client(EnqueueBuffering(patience: .milliseconds(50), closeTimeout: .milliseconds(200)))
+        let buffering = EnqueueBuffering(patience: .milliseconds(50), closeTimeout: .milliseconds(200))
+        let client = try await SluiceClient.connect(
+            .init(.url(server.url(as: .producer)), timeouts: .init(command: .seconds(1)), buffering: buffering)
+        )
         let handle = try await client.enqueue(Note(number: 1))
         #expect(handle.storage == .buffered)
         await client.close()
@@ -221,12 +217,7 @@ struct BufferTests {
 
     @Test("A client without a buffer throws during an outage")
     func without() async throws {
-        let client = try await SluiceClient.connect(
-            to: server.url(as: .producer),
-            namespace: namespace,
-            timeout: patience,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        )
+        let client = try await SluiceClient.test(server.url(as: .producer), namespace: namespace, timeouts: .init())
         server.crash()
         let error = await #expect(throws: OperationsError.self) { try await client.enqueue(Note(number: 1)) }
         #expect(error?.code == .unavailable)

@@ -51,12 +51,7 @@ private struct Setup {
         let namespace = uniqueNamespace("prod")
         let redis = TestRedis.shared
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        sluice = try await SluiceClient.connect(
-            to: redis.url(as: .producer),
-            namespace: namespace,
-            timeout: patience,
-            logger: logger
-        )
+        sluice = try await SluiceClient.test(redis.url(as: .producer), namespace: namespace)
         var registry = OperationRegistry()
         registry.register(Resize.self)
         registry.register(Endless.self)
@@ -228,7 +223,10 @@ struct ProducerTests {
         #expect(await code { try await sluice.enqueue(name: "x", arguments: .string(large)) } == .tooLarge)
         #expect(await code { _ = try await SluiceClient.connect(to: "http://h") } == .invalidOption)
         #expect(
-            await code { _ = try await SluiceClient.connect(to: "redis://127.0.0.1:1", timeout: .milliseconds(200)) }
+            await code {
+                let timeouts = SluiceConfiguration.Timeouts(command: .milliseconds(200))
+                _ = try await SluiceClient.connect(.init(.url("redis://127.0.0.1:1"), timeouts: timeouts))
+            }
                 == .unavailable
         )
         // The worker registers its queue, and may still be starting.

@@ -46,7 +46,8 @@ private struct Puppet {
         let lines = lines
         let logger = Logger(label: "test") { _ in lines }
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        broker = RedisBroker(TestRedis.shared.endpoint, configuration: .init(namespace: namespace), logger: quiet)
+        let configuration = RedisBrokerConfiguration(namespace: namespace, commandDeadline: patience)
+        broker = RedisBroker(TestRedis.shared.endpoint, configuration: configuration, logger: quiet)
         sluice = SluiceClient(
             broker: broker,
             namespace: namespace,
