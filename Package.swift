@@ -16,6 +16,7 @@ let package = Package(
         .library(name: "Sluice", targets: ["Sluice"]),
         .library(name: "SluiceWorker", targets: ["SluiceWorker"]),
         .library(name: "SluiceCLI", targets: ["SluiceCLI"]),
+        .library(name: "SluiceTelemetry", targets: ["SluiceTelemetry"]),
         .library(name: "SluiceTesting", targets: ["SluiceTesting"]),
         .executable(name: "sluice", targets: ["sluice"]),
     ],
@@ -27,6 +28,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto.git", .upToNextMinor(from: "4.5.0")),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", .upToNextMinor(from: "2.13.0")),
         .package(url: "https://github.com/swift-server/async-http-client.git", .upToNextMinor(from: "1.37.0")),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.7.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.3.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift.git", .upToNextMinor(from: "0.2.0")),
     ],
     targets: [
@@ -106,6 +109,17 @@ let package = Package(
             name: "SluiceWorker",
             dependencies: [
                 "Operations", "RedisClient", "RedisBroker", "WorkerRuntime", "Sluice",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "SluiceTelemetry",
+            dependencies: [
+                "Operations", "Sluice",
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -367,6 +381,16 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "SluiceTestingTests", dependencies: ["SluiceTesting"], swiftSettings: strict),
+        .testTarget(
+            name: "SluiceTelemetryTests",
+            dependencies: [
+                "SluiceTelemetry", "SluiceTesting", "SluiceWorker", "TestSupport",
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "TerminalTextTests", dependencies: ["TerminalText", "BrokerModel"], swiftSettings: strict),
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors"], swiftSettings: strict),
         .testTarget(

@@ -6,7 +6,7 @@ extension OperationContext {
     ///
     /// In a worker, the lines go to the worker's logger. With `WorkerConfiguration.operationLogLevel`, lines of that
     /// level and above also go to the operation's log (`sluice logs ID`). Keep the logger in a variable: each call
-    /// makes a new one.
+    /// makes a new one. `loggerMetadata` adds what middleware has set.
     public var logger: Logger {
         var logger = link.logger
         if let level = link.operationLogLevel {
@@ -18,6 +18,7 @@ extension OperationContext {
         logger[metadataKey: "operation.name"] = "\(name)"
         logger[metadataKey: "attempt"] = "\(attempt)"
         logger[metadataKey: "delivery"] = "\(delivery)"
+        for (key, value) in loggerMetadata { logger[metadataKey: key] = value }
         return logger
     }
 }

@@ -20,8 +20,12 @@ public struct OperationContext: Sendable {
     /// The producer's tags.
     public let tags: [String]
     /// The producer's headers: texts that accompany the arguments, for example a tenant or a trace. Equal in each
-    /// attempt.
-    public let headers: [String: String]
+    /// attempt, apart from the trace, which names the run.
+    public package(set) var headers: [String: String]
+    /// Metadata that `logger` has in addition to that of the run, for middleware.
+    public var loggerMetadata: Logger.Metadata = [:]
+    /// The facts that the worker tells its middleware; nil = the worker has no middleware.
+    package var notes: RunNotes?
     private let validFence: Int64
     package let link: any OperationLink
 

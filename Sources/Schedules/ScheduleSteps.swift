@@ -57,16 +57,15 @@ extension ScheduleDefinition {
         schedule: String,
         queue: String,
         instant: Int64,
-        now: Int64,
-        seal: (any EnvelopeSeal)?
-    ) throws(OperationsError) -> NewOperation {
+        now: Int64
+    ) -> NewOperation {
         let id = OperationID(milliseconds: UInt64(max(0, instant)), key: "schedule\n\(queue)\n\(schedule)\n\(instant)")
         return NewOperation(
             id: id,
             priority: priority,
             delayMilliseconds: max(0, instant + offset(id) - now),
             expiresMilliseconds: expiresMilliseconds,
-            envelope: try seal?.seal(envelope(of: schedule), id: id, queue: queue) ?? envelope(of: schedule),
+            envelope: envelope(of: schedule),
             links: links(of: schedule)
         )
     }

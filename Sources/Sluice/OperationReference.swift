@@ -78,6 +78,14 @@ public struct OperationReference: Sendable {
         _ = try outcome.get()
     }
 
+    /// The answer for middleware: the operation, and a way to read its headers.
+    var forMiddleware: EnqueuedOperation {
+        EnqueuedOperation(id: id, isNew: isNew) { [self] in
+            let envelope = try await detail().record.envelope
+            return try OperationEnvelope(envelope, id: id, queue: queue, seal: client.seal).headers
+        }
+    }
+
     func confirmed(_ isConfirmed: Bool) -> OperationReference {
         var reference = self
         reference.isConfirmed = isConfirmed

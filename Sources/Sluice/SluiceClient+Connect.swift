@@ -30,6 +30,7 @@ extension SluiceClient {
             ),
             keys: configuration.keys,
             buffering: configuration.buffering,
+            middleware: configuration.middleware,
             isEmbedded: configuration.server == .embedded,
             logger: logger
         )

@@ -133,7 +133,7 @@ extension SluiceClient {
             .map { OperationHandle(reference: $0) }
     }
 
-    /// Enqueues prepared operations in order.
+    /// Passes prepared operations through the middleware and enqueues them in order.
     ///
     /// - Parameters:
     ///   - operations: the operations.
@@ -143,17 +143,33 @@ extension SluiceClient {
     package func enqueue(
         _ operations: [NewOperation],
         queue: String,
-        durability: Durability,
+        durability: Durability = .none,
         progress: (Int) -> Void = { _ in }
     ) async throws -> [OperationReference] {
-        guard durability != .none else { return try await enqueue(operations, queue: queue, progress: progress) }
+        guard middleware.isEmpty || operations.isEmpty else {
+            return try await middleware.enqueue(operations, queue: queue) { operations in
+                let references = try await send(operations, queue: queue, durability: durability)
+                return (references, references.map(\.forMiddleware))
+            }
+        }
+        return try await send(operations, queue: queue, durability: durability, progress: progress)
+    }
+
+    /// Enqueues prepared operations without middleware.
+    func send(
+        _ operations: [NewOperation],
+        queue: String,
+        durability: Durability = .none,
+        progress: (Int) -> Void = { _ in }
+    ) async throws -> [OperationReference] {
+        guard durability != .none else { return try await sendUnconfirmed(operations, queue: queue, progress) }
         let (outcomes, isConfirmed) = try await handOver(operations, queue: queue, durability: durability, progress)
         let references = try references(operations, outcomes, queue: queue)
         return isConfirmed.map { isConfirmed in references.map { $0.confirmed(isConfirmed) } } ?? references
     }
 
-    /// Enqueues prepared operations for callers that need no references. Never uses the buffer, because a buffered
-    /// operation cannot be confirmed.
+    /// Enqueues prepared operations for callers that need no references, without middleware. Never uses the buffer,
+    /// because a buffered operation cannot be confirmed.
     ///
     /// - Returns: the outcome of each operation, and whether the durability was reached in time; nil if none was
     ///   requested.
@@ -178,10 +194,10 @@ extension SluiceClient {
     }
 
     /// Enqueues prepared operations without durability, through the buffer if the client has one.
-    package func enqueue(
+    private func sendUnconfirmed(
         _ operations: [NewOperation],
         queue: String,
-        progress: (Int) -> Void = { _ in }
+        _ progress: (Int) -> Void
     ) async throws -> [OperationReference] {
         try NameRule.check(queue, role: "queue")
         let operations = try sealed(operations, queue: queue)
@@ -193,7 +209,7 @@ extension SluiceClient {
                         + "use a client without a buffer for these operations"
                 )
             }
-            return try await enqueue(operations, queue: queue, through: buffer, progress)
+            return try await send(operations, queue: queue, through: buffer, progress)
         }
         let outcomes = try await broker.enqueueLinked(operations, queue: queue, progress: progress)
         return try references(operations, outcomes, queue: queue)
@@ -215,7 +231,7 @@ extension SluiceClient {
         }
     }
 
-    private func enqueue(
+    private func send(
         _ operations: [NewOperation],
         queue: String,
         through buffer: EnqueueBuffer,

@@ -23,6 +23,8 @@ public struct SluiceClient: Sendable {
     package let seal: (any EnvelopeSeal)?
     /// Keeps operations while Redis is away; nil = an enqueue throws then.
     let buffer: EnqueueBuffer?
+    /// Code around each enqueue.
+    package let middleware: MiddlewareChain
     /// Logs a warning while a task waits for a queue that no live worker serves.
     let unserved: UnservedWatch
     /// The connection, whose server and settings a worker uses for its own ones; nil = the caller made the broker.
@@ -39,6 +41,7 @@ public struct SluiceClient: Sendable {
     ///   - namespace: the namespace that the broker is bound to.
     ///   - keys: sign and encrypt enqueued operations.
     ///   - buffering: keeps operations while the broker is away.
+    ///   - middleware: code around each enqueue, and around the runs of this client's workers.
     ///   - unservedPatience: how long a wait takes until the client checks whether a live worker serves the queue.
     ///   - logger: gets a line when buffering begins and ends, and when a task waits for a queue that no live worker
     ///     serves.
@@ -48,6 +51,7 @@ public struct SluiceClient: Sendable {
         namespace: String = Defaults.namespace,
         keys: OperationKeys? = nil,
         buffering: EnqueueBuffering? = nil,
+        middleware: [any OperationMiddleware] = [],
         unservedPatience: Duration = .seconds(5),
         logger: Logger = Logger(label: "sluice"),
         onClose: @escaping @Sendable () async -> Void = {}
@@ -59,6 +63,7 @@ public struct SluiceClient: Sendable {
         buffer = buffering.map { EnqueueBuffer($0, logger: logger) { try await broker.enqueue($0, queue: $1) } }
         unserved = UnservedWatch(broker, namespace: namespace, patience: unservedPatience, logger: logger)
         redis = nil
+        self.middleware = MiddlewareChain(middleware)
         onStart = {}
         self.onClose = onClose
     }
@@ -68,6 +73,7 @@ public struct SluiceClient: Sendable {
         _ redis: RedisBroker,
         keys: OperationKeys? = nil,
         buffering: EnqueueBuffering? = nil,
+        middleware: [any OperationMiddleware] = [],
         isEmbedded: Bool = false,
         logger: Logger
     ) {
@@ -78,17 +84,19 @@ public struct SluiceClient: Sendable {
         seal = keys.map { OperationSeal($0, namespace: redis.namespace) }
         buffer = buffering.map { EnqueueBuffer($0, logger: logger) { try await redis.enqueue($0, queue: $1) } }
         unserved = UnservedWatch(redis, namespace: redis.namespace, patience: .seconds(5), logger: logger)
+        self.middleware = MiddlewareChain(middleware)
         onStart = { if isEmbedded { try await Self.startEmbedded(logger) } }
         onClose = { redis.close() }
     }
 
     /// Creates a client on a worker's connection, for the bodies that the worker runs. `close` does nothing then.
-    package init(worker redis: RedisBroker, seal: (any EnvelopeSeal)?, logger: Logger) {
+    package init(worker redis: RedisBroker, seal: (any EnvelopeSeal)?, middleware: MiddlewareChain, logger: Logger) {
         broker = redis
         workerBroker = redis
         self.redis = redis
         namespace = redis.namespace
         self.seal = seal
+        self.middleware = middleware
         buffer = nil
         unserved = UnservedWatch(redis, namespace: redis.namespace, patience: .seconds(5), logger: logger)
         onStart = {}

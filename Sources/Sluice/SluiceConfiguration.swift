@@ -34,6 +34,8 @@ public struct SluiceConfiguration: Sendable {
     public var buffering: EnqueueBuffering?
     /// Sign and encrypt enqueued operations; nil = neither.
     public var keys: OperationKeys?
+    /// Code around each enqueue of the client and each run of its workers, the outermost first.
+    public var middleware: [any OperationMiddleware]
     /// Runs the connections. Shut it down after the client is closed. The heartbeat of a worker has a thread of its
     /// own, so that busy event loops do not cost the worker its operations.
     public var eventLoopGroup: any EventLoopGroup
@@ -48,6 +50,7 @@ public struct SluiceConfiguration: Sendable {
     ///   - timeouts: the time limits of the client's calls.
     ///   - buffering: keeps operations in memory while Redis is away; nil = an enqueue throws then.
     ///   - keys: sign and encrypt enqueued operations; nil = neither.
+    ///   - middleware: code around each enqueue of the client and each run of its workers, the outermost first.
     ///   - eventLoopGroup: runs the connections.
     public init(
         _ server: Server,
@@ -57,6 +60,7 @@ public struct SluiceConfiguration: Sendable {
         timeouts: Timeouts = Timeouts(),
         buffering: EnqueueBuffering? = nil,
         keys: OperationKeys? = nil,
+        middleware: [any OperationMiddleware] = [],
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) {
         self.server = server
@@ -66,6 +70,7 @@ public struct SluiceConfiguration: Sendable {
         self.timeouts = timeouts
         self.buffering = buffering
         self.keys = keys
+        self.middleware = middleware
         self.eventLoopGroup = eventLoopGroup
     }
 

@@ -46,6 +46,7 @@ public final class InMemorySluice: Sendable {
     ///     run, and `run`, `drain()` and `drainAll()` throw an error that names the queue.
     ///   - slots: the most operations that run at the same time, 1 to 10,000.
     ///   - keys: the keys that sign and encrypt operations, and verify and decrypt them; nil = none.
+    ///   - middleware: code around each enqueue and each run, the outermost first.
     ///   - faults: calls of workers that get lost; nil = none.
     ///   - clock: the server's clock.
     ///   - logger: receives the log lines of client and workers.
@@ -55,6 +56,7 @@ public final class InMemorySluice: Sendable {
         queues: QueueSelection = [QueueShare(Defaults.queue)],
         slots: Int = Defaults.slots,
         keys: OperationKeys? = nil,
+        middleware: [any OperationMiddleware] = [],
         faults: LostCalls? = nil,
         clock: ManualClock = ManualClock(),
         logger: Logger = Logger(label: "sluice.testing") { _ in SwiftLogNoOpLogHandler() },
@@ -71,7 +73,13 @@ public final class InMemorySluice: Sendable {
         self.logger = logger
         connection =
             faults.map { UnreliableBroker(broker, seed: $0.seed, callLoss: $0.calls, replyLoss: $0.replies) } ?? broker
-        client = SluiceClient(broker: broker, namespace: namespace, keys: keys, logger: logger)
+        client = SluiceClient(
+            broker: broker,
+            namespace: namespace,
+            keys: keys,
+            middleware: middleware + registry.middleware,
+            logger: logger
+        )
     }
 
     // MARK: What waits
@@ -213,7 +221,7 @@ public final class InMemorySluice: Sendable {
 
     /// Enqueues the operations of schedules for the instants that `clock` has reached.
     private func fireSchedules() async throws {
-        let firer = ScheduleFirer(broker: broker, seal: client.seal, logger: logger)
+        let firer = ScheduleFirer(broker: broker, seal: client.seal, middleware: client.middleware, logger: logger)
         for queue in try await servedQueues() {
             while let next = try await firer.fireDue(queue), next == 0 { try Task.checkCancellation() }
         }
@@ -260,6 +268,7 @@ public final class InMemorySluice: Sendable {
             registry: registry,
             configuration: configuration,
             seal: client.seal,
+            middleware: client.middleware,
             logger: logger,
             discover: { [broker] in try await broker.queues() },
             stored: { [broker] id, queue in try await broker.details([id], queue: queue).first??.stored },

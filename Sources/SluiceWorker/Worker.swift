@@ -110,6 +110,7 @@ public final class Worker: Service {
         logger: Logger
     ) {
         staysUp = !configuration.endsWhenStopped && configuration.burst == .none
+        let middleware = MiddlewareChain((client?.middleware.all ?? []) + registry.middleware)
         let broker: any WorkerBroker & MonitorBroker
         var producer = client
         switch source {
@@ -121,7 +122,7 @@ public final class Worker: Service {
             let redis = RedisBroker(endpoint, configuration: settings.ofWorker, logger: logger)
             broker = redis
             close = { redis.close() }
-            producer = SluiceClient(worker: redis, seal: seal, logger: logger)
+            producer = SluiceClient(worker: redis, seal: seal, middleware: middleware, logger: logger)
             watch = ServerWatch(
                 endpoint: endpoint,
                 namespace: settings.namespace,
@@ -137,6 +138,7 @@ public final class Worker: Service {
             registry: registry,
             configuration: configuration,
             seal: seal,
+            middleware: middleware,
             logger: logger,
             discover: { try await broker.queues() },
             idleProbe: { try await Self.isIdle(broker, configuration.queues) },

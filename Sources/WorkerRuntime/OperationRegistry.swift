@@ -7,6 +7,8 @@ import Operations
 /// have 1 to 999 attempts.
 public struct OperationRegistry: Sendable {
     private var handlers: [String: OperationHandler] = [:]
+    /// Code around each run, after the middleware of the client.
+    package private(set) var middleware: [any OperationMiddleware] = []
     /// The reason why a registration was not accepted; the first one.
     private var fault: WorkerError?
 
@@ -15,6 +17,11 @@ public struct OperationRegistry: Sendable {
 
     /// The registered names, sorted.
     public var names: [String] { handlers.keys.sorted() }
+
+    /// Adds middleware of this worker, inside the middleware of its client. Clients of bodies have it, too.
+    ///
+    /// - Parameter middleware: code around each run and each enqueue of a body.
+    public mutating func use(_ middleware: any OperationMiddleware) { self.middleware.append(middleware) }
 
     /// Registers a type that has its body itself, with its `RetryDeciding` and `EndObserving`.
     ///

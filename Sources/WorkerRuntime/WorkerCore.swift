@@ -55,6 +55,8 @@ final class WorkerCore: Sendable {
     let deadlines = DeadlineWatch()
     /// Measures whether tasks get a thread.
     let pool = PoolProbe()
+    /// Code around each run and each enqueue of a schedule.
+    let middleware: MiddlewareChain
     /// The client with which bodies enqueue.
     let producer: (any Sendable)?
     /// Ends the process.
@@ -71,6 +73,7 @@ final class WorkerCore: Sendable {
         registry: OperationRegistry,
         configuration: WorkerConfiguration,
         seal: (any EnvelopeSeal)? = nil,
+        middleware: MiddlewareChain = MiddlewareChain(),
         logger: Logger,
         stored: StoredReader? = nil,
         producer: (any Sendable)? = nil,
@@ -79,6 +82,7 @@ final class WorkerCore: Sendable {
         self.id = id
         self.exitNow = exitNow
         self.seal = seal
+        self.middleware = middleware
         self.stored = stored
         self.producer = producer
         self.broker = broker
@@ -256,11 +260,14 @@ final class WorkerCore: Sendable {
 
     /// Starts executor tasks, always with the priority of the loops. The system counts threads per priority: if bodies
     /// hold all of them, the loops must not claim.
+    ///
+    /// The tasks are detached, because a body must not see task-local values of the service that runs the worker: with
+    /// its shutdown, a wait in a body would end.
     private func startExecutorTasks(_ count: Int) {
         for _ in 0..<count {
             let executorTask = ExecutorTask()
             let executor = Executor(core: self)
-            executorTask.attach(Task(priority: .medium) { await executor.run(in: executorTask) })
+            executorTask.attach(Task.detached(priority: .medium) { await executor.run(in: executorTask) })
         }
     }
 

@@ -70,7 +70,7 @@ extension WorkerCore {
             busy: slots.running,
             queues: names,
             handles: registry.names,
-            version: Self.version,
+            version: Defaults.version,
             startedAt: counters.startedAt,
             finished: counters.finished.load(ordering: .relaxed),
             failed: counters.failed.load(ordering: .relaxed),
@@ -82,6 +82,4 @@ extension WorkerCore {
             clock: Int64(Date().timeIntervalSince1970 * 1000)
         )
     }
-
-    static let version = "0.1.0"
 }

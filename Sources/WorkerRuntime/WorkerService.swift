@@ -28,6 +28,7 @@ package final class WorkerService: Service {
     ///   - registry: the operations that the worker can run.
     ///   - configuration: checked when the worker starts.
     ///   - seal: verifies and decrypts operations; nil = no keys.
+    ///   - middleware: code around each run and each enqueue of a schedule.
     ///   - logger: the caller's logger.
     ///   - discover: lists the queues of the namespace; needed for `QueueSelection.all`.
     ///   - idleProbe: true if nothing executes in the worker's queues, on any worker; asked before a burst ends.
@@ -41,6 +42,7 @@ package final class WorkerService: Service {
         registry: OperationRegistry,
         configuration: WorkerConfiguration = WorkerConfiguration(),
         seal: (any EnvelopeSeal)? = nil,
+        middleware: MiddlewareChain = MiddlewareChain(),
         logger: Logger,
         discover: (@Sendable () async throws -> [String])? = nil,
         idleProbe: (@Sendable () async throws -> Bool)? = nil,
@@ -54,6 +56,7 @@ package final class WorkerService: Service {
             registry: registry,
             configuration: configuration,
             seal: seal,
+            middleware: middleware,
             logger: logger,
             stored: stored,
             producer: producer,

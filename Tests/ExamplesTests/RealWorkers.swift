@@ -28,7 +28,7 @@ struct RealWorkers {
     /// Closes the client. Commands that Redis refused to users with minimal permissions are recorded as issues.
     func close() async {
         await sluice.close()
-        for refusal in TestUsers.refusals() { Issue.record("ACL LOG: \(refusal)") }
+        for refusal in await TestUsers.refusals() { Issue.record("ACL LOG: \(refusal)") }
     }
 
     private func environment(_ url: String) -> [String: String] {

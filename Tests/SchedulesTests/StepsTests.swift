@@ -53,33 +53,33 @@ struct StepsTests {
     }
 
     @Test("The operation of an instant always has the same id and jitter")
-    func operation() throws {
+    func operation() {
         let definition = Self.definition(.every(.seconds(10)), .init(jitter: .seconds(5)))
-        func operation(_ instant: Int64, now: Int64) throws -> NewOperation {
-            try definition.operation(schedule: "s", queue: "q", instant: instant, now: now, seal: nil)
+        func operation(_ instant: Int64, now: Int64) -> NewOperation {
+            definition.operation(schedule: "s", queue: "q", instant: instant, now: now)
         }
-        let first = try operation(15_000, now: 15_000)
-        #expect(try operation(15_000, now: 15_000) == first)
-        #expect(try operation(15_000, now: 25_000).delayMilliseconds == 0)
-        let delays = try (0..<200).map { try operation($0 * 10_000, now: $0 * 10_000).delayMilliseconds }
+        let first = operation(15_000, now: 15_000)
+        #expect(operation(15_000, now: 15_000) == first)
+        #expect(operation(15_000, now: 25_000).delayMilliseconds == 0)
+        let delays = (0..<200).map { operation($0 * 10_000, now: $0 * 10_000).delayMilliseconds }
         #expect(delays.allSatisfy { (0...5000).contains($0) } && Set(delays).count > 150)
-        #expect(try operation(25_000, now: 0).id > first.id)
+        #expect(operation(25_000, now: 0).id > first.id)
     }
 
     @Test("An operation names its schedule, and with an overlap has the schedule's unique key")
     func named() throws {
-        func operation(_ rules: ScheduleRules) throws -> NewOperation {
-            try Self.definition(.every(.seconds(10)), rules)
-                .operation(schedule: "nightly", queue: "q", instant: 15_000, now: 15_000, seal: nil)
+        func operation(_ rules: ScheduleRules) -> NewOperation {
+            Self.definition(.every(.seconds(10)), rules)
+                .operation(schedule: "nightly", queue: "q", instant: 15_000, now: 15_000)
         }
-        let plain = try operation(.init())
+        let plain = operation(.init())
         #expect(plain.links == nil)
         let envelope = try OperationEnvelope(plain.envelope)
         #expect(envelope.schedule == "nightly" && envelope.tags == ["t"] && envelope.encoded() == plain.envelope)
         for overlap in ScheduleRules.Overlap.allCases {
             let claim = UniqueClaim(key: "schedule:nightly", policy: overlap.policy)
             #expect(overlap.rawValue == overlap.policy.word)
-            #expect(try operation(.init(overlap: overlap)).links == OperationLinks(unique: claim))
+            #expect(operation(.init(overlap: overlap)).links == OperationLinks(unique: claim))
         }
     }
 

@@ -9,11 +9,11 @@ import Testing
 struct BatchFileTests {
     private func flags(_ words: String...) throws -> EnqueueSettings { try EnqueueFlags.parse(words).settings }
 
-    private func read(_ text: String, _ defaults: EnqueueSettings) async throws -> [EnqueueRequest] {
+    private func read(_ text: String, _ defaults: EnqueueSettings) async throws -> [EnqueueInput] {
         try await read(Array(text.utf8), defaults)
     }
 
-    private func read(_ bytes: [UInt8], _ defaults: EnqueueSettings) async throws -> [EnqueueRequest] {
+    private func read(_ bytes: [UInt8], _ defaults: EnqueueSettings) async throws -> [EnqueueInput] {
         let pipe = Pipe()
         let bytes = Data(bytes)
         let writer = Thread {
@@ -213,7 +213,7 @@ struct BatchFileTests {
     private func part(_ lines: ClosedRange<Int>, after: [Dependency] = []) -> BatchPart {
         BatchPart(
             lines.map { line in
-                var request = EnqueueRequest(
+                var request = EnqueueInput(
                     queue: "q",
                     name: "noop",
                     operation: NewOperation(envelope: [0x7B, UInt8(line % 200)])

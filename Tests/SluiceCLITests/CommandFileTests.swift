@@ -7,11 +7,11 @@ import Testing
 
 @Suite("A file of commands", .timeLimit(.minutes(60)))
 struct CommandFileTests {
-    private func read(_ bytes: [UInt8], _ words: String...) throws -> [EnqueueRequest] {
+    private func read(_ bytes: [UInt8], _ words: String...) throws -> [EnqueueInput] {
         Array(try CommandFile(name: "jobs", settings: try EnqueueFlags.parse(words).settings).read(bytes).requests)
     }
 
-    private func arguments(_ request: EnqueueRequest) throws -> JSONValue {
+    private func arguments(_ request: EnqueueInput) throws -> JSONValue {
         try JSONValue(parsing: try OperationEnvelope(request.operation.envelope).arguments)
     }
 

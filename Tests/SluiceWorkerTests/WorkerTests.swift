@@ -161,22 +161,31 @@ struct WorkerTests {
         #expect(outcomes.withLock { $0 } == expected)
     }
 
-    @Test("A wait in the body of an operation continues while its worker drains")
-    func waitInBody() async throws {
+    private struct Parent: OperationArguments {
+        typealias Output = Int
+        static let name = "parent"
+        let number: Int
+    }
+
+    @Test("A wait in the body of an operation continues while its worker drains", arguments: [false, true])
+    func waitInBody(isDefinition: Bool) async throws {
         let sluice = try await client()
         let child = try await sluice.enqueue(Sum(numbers: [4]), .queue("children"))
         let isWaiting = Guarded(false)
         let worker = Worker(client: sluice, logger: logger) {
-            $0.register(
-                OperationDefinition("parent") { (number: Int) in
-                    isWaiting.withLock { $0 = true }
-                    return try await child.value + number
-                }
-            )
+            let body: @Sendable (Parent) async throws -> Int = { parent in
+                isWaiting.withLock { $0 = true }
+                return try await child.value + parent.number
+            }
+            if isDefinition {
+                $0.register(OperationDefinition("parent") { (parent: Parent) in try await body(parent) })
+            } else {
+                $0.register(Parent.self) { parent, _ in try await body(parent) }
+            }
         }
         let group = ServiceGroup(services: [worker], logger: logger)
         let running = Task { try await group.run() }
-        let parent = try await sluice.enqueue(name: "parent", arguments: 1)
+        let parent = try await sluice.enqueue(Parent(number: 1))
         // The state "executing" is not enough, because a stopping worker gives back claimed operations that have not
         // begun.
         try await eventually { isWaiting.withLock { $0 } }
@@ -186,7 +195,7 @@ struct WorkerTests {
         configuration.burst = .ready
         try await Worker(client: sluice, configuration: configuration, logger: logger) { $0.register(Sum.self) }.run()
         try await running.value
-        #expect(try await parent.result(timeout: patience) == Array("5".utf8))
+        #expect(try await parent.value(timeout: patience) == 5)
         await sluice.close()
     }
 

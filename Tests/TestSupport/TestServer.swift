@@ -132,7 +132,7 @@ package final class TestServer: Sendable {
     /// Returns the entries of ACL LOG and empties it.
     func takeAccessLog() throws -> [RedisValue] {
         let commands = [RedisCommand("ACL", "LOG", 128), RedisCommand("ACL", "LOG", "RESET")]
-        return try RedisProbe.ask(administrator, commands, timeout: .seconds(60))[0].expectArray()
+        return try RedisProbe.ask(administrator, commands, timeout: .seconds(5))[0].expectArray()
     }
 
     private func withUser(_ endpoint: RedisEndpoint) -> RedisEndpoint {
@@ -180,12 +180,18 @@ package final class TestServer: Sendable {
 
     /// Whether the server has ended by itself, for example because another process took its port. The watchdog has not
     /// reaped it then.
-    private var hasDied: Bool {
+    private var hasDied: Bool { state.map { $0 == "Z" } ?? true }
+
+    /// Whether a test has stopped the server with SIGSTOP, so that it answers nothing.
+    var isStopped: Bool { state == "T" }
+
+    /// The state of the process as Linux shows it; nil = there is no such process.
+    private var state: Character? {
         #if os(Linux)
             let line = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
-            return line.isEmpty || line.split(separator: ")").last?.hasPrefix(" Z") == true
+            return line.split(separator: ")").last?.dropFirst().first
         #else
-            return false
+            return "S"
         #endif
     }
 

@@ -130,18 +130,26 @@ package enum TestUsers {
 
     /// Returns the commands that Redis refused since the last call: to users of `config acl`, and to the default user
     /// that replays the append-only file.
-    package static func refusals() -> [String] {
+    ///
+    /// Asks the servers on a thread that may block: the threads of tasks are few, and all tests need them.
+    package static func refusals() async -> [String] {
         let servers = known.withLock { $0.servers.compactMap(\.server) }
-        for server in servers { collect(from: server) }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                for server in servers { collect(from: server) }
+                continuation.resume()
+            }
+        }
         return known.withLock { known in
             defer { known.refusals = [] }
             return known.refusals
         }
     }
 
-    /// Collects refusals. Call this before a server ends, because its log ends with it.
+    /// Collects refusals. Call this before a server ends, because its log ends with it. The log of a server that does
+    /// not answer now is collected later.
     static func collect(from server: TestServer) {
-        guard server.hasUsers, let log = try? server.takeAccessLog() else { return }
+        guard server.hasUsers, !server.isStopped, let log = try? server.takeAccessLog() else { return }
         let entries = log.compactMap(describe)
         known.withLock { $0.refusals += entries }
     }

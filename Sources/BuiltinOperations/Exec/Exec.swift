@@ -94,6 +94,7 @@ extension GuardRequest {
         variables["SLUICE_FENCE"] = "\(try context.fence)"
         variables["SLUICE_QUEUE"] = context.queue
         variables["SLUICE_HEADERS"] = OperationEnvelope.object(of: context.headers).serialized()
+        variables.merge(TraceContext.variables(from: context.headers)) { $1 }
         // A NUL ends a string in the request to the guard, so the rest would become another variable.
         for (key, value) in variables where key.utf8.contains(0) || value.utf8.contains(0) {
             let name = OperationsError.quoted(key)

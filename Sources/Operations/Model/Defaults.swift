@@ -1,6 +1,8 @@
 /// Every default and limit of the product, in one place. `Scripts/includes/base/limits.lua` holds those that scripts
 /// need; a test compares the two.
 public enum Defaults {
+    /// The version of the product.
+    package static let version = "0.1.0"
     /// The namespace if none is given.
     public static let namespace = "sluice"
     /// The queue if none is given.

@@ -1,5 +1,8 @@
 /// The limits of headers: how many an operation may have, which names and which values.
-enum HeaderRule {
+package enum HeaderRule {
+    /// Whether an operation may have these headers.
+    package static func allows(_ headers: [String: String]) -> Bool { (try? check(headers)) != nil }
+
     /// - Throws: `.invalidOption` with the header, what is wrong with it and what is allowed.
     static func check(_ headers: [String: String]) throws(OperationsError) {
         guard headers.count <= Defaults.headers else {

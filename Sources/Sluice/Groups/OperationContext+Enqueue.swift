@@ -129,7 +129,7 @@ extension SluiceClient {
             serverTime: nil
         )
         new.links = OperationLinks(run: run)
-        return try await enqueue([new], queue: queue, durability: .none)[0].id
+        return try await send([new], queue: queue)[0].id
     }
 }
 

@@ -157,7 +157,7 @@ extension SluiceClient {
         )
         links.entering = new.links?.entering ?? []
         new.links = links
-        let group = OperationGroup(try await enqueue([new], queue: options.queueName, durability: .none)[0])
+        let group = OperationGroup(try await send([new], queue: options.queueName)[0])
         if !group.isNew {
             guard let state = GroupProgress(try await group.reference.detail())?.state else {
                 throw OperationsError(

@@ -47,7 +47,7 @@ struct GroupLookup: Sendable {
     /// group.
     ///
     /// - Throws: `CLIError` if a group does not exist or is not a group, or if the group of a callback has ended.
-    func complete(_ requests: inout [EnqueueRequest]) async throws {
+    func complete(_ requests: inout [EnqueueInput]) async throws {
         let references = Array(Set(requests.flatMap { $0.groups + ($0.callback.map { [$0.group] } ?? []) }))
         guard !references.isEmpty else { return }
         let found = Dictionary(uniqueKeysWithValues: zip(references, try await find(references)))
@@ -60,7 +60,7 @@ struct GroupLookup: Sendable {
     }
 }
 
-extension EnqueueRequest {
+extension EnqueueInput {
     fileprivate mutating func enter(_ found: [IDReference: GroupSummary]) throws(CLIError) {
         var names: [DependencyName] = []
         for case let group? in groups.map({ found[$0] }) {

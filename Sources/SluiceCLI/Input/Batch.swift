@@ -11,10 +11,10 @@ package struct Batch: Sendable {
     package var count: Int { parts.reduce(0) { $0 + $1.count } }
 
     /// A request of each kind, without id, envelope and line. A kind can occur in several parts.
-    var kinds: some Sequence<EnqueueRequest> { parts.lazy.flatMap(\.kinds) }
+    var kinds: some Sequence<EnqueueInput> { parts.lazy.flatMap(\.kinds) }
 
     /// The requests. Each iteration creates them again, with new ids unless the producer has chosen the ids.
-    package var requests: some Sequence<EnqueueRequest> { parts.lazy.flatMap { $0.requests() } }
+    package var requests: some Sequence<EnqueueInput> { parts.lazy.flatMap { $0.requests() } }
 
     var queues: [String] { Set(kinds.map(\.queue)).sorted() }
 
@@ -71,7 +71,7 @@ package struct BatchPart: Sendable {
         var line: Int32
     }
 
-    private(set) var kinds: [EnqueueRequest] = []
+    private(set) var kinds: [EnqueueInput] = []
     private var envelopes: [UInt8] = []
     private var entries: [Entry] = []
     /// The ids that producers have chosen, by the operation's index.
@@ -81,17 +81,17 @@ package struct BatchPart: Sendable {
 
     package init() {}
 
-    package init(_ requests: some Sequence<EnqueueRequest>) { for request in requests { append(request) } }
+    package init(_ requests: some Sequence<EnqueueInput>) { for request in requests { append(request) } }
 
     package var count: Int { entries.count }
 
-    package mutating func append(_ request: EnqueueRequest) {
+    package mutating func append(_ request: EnqueueInput) {
         envelopes += request.operation.envelope
         if request.isNamed { ids[entries.count] = request.operation.id }
         entries.append(Entry(end: envelopes.count, kind: Int32(kind(of: request)), line: Int32(request.line)))
     }
 
-    private mutating func kind(of request: EnqueueRequest) -> Int {
+    private mutating func kind(of request: EnqueueInput) -> Int {
         var kind = request
         (kind.operation.id, kind.operation.envelope, kind.line) = (Self.noID, [], 0)
         let near = kinds.indices.suffix(Self.comparedKinds)
@@ -107,7 +107,7 @@ package struct BatchPart: Sendable {
     }
 
     /// Creates the requests. Each call creates new ids unless the producer has chosen the ids.
-    package func requests() -> [EnqueueRequest] {
+    package func requests() -> [EnqueueInput] {
         var start = 0
         return entries.indices.map { index in
             let entry = entries[index]

@@ -24,7 +24,7 @@ struct BatchLineReader: Sendable {
     ///
     /// - Returns: nil for an empty line.
     /// - Throws: `CLIError`, or an error with the message as its description.
-    func request(_ bytes: ArraySlice<UInt8>) throws -> EnqueueRequest? {
+    func request(_ bytes: ArraySlice<UInt8>) throws -> EnqueueInput? {
         guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return nil }
         let line = try Line(bytes, maximumDepth: Self.depth)
         var settings = defaults

@@ -42,7 +42,7 @@ package struct CommandFile: Sendable {
     /// Parses a line.
     ///
     /// - Returns: nil for a line without a command.
-    private func request(_ line: ArraySlice<UInt8>) throws -> EnqueueRequest? {
+    private func request(_ line: ArraySlice<UInt8>) throws -> EnqueueInput? {
         let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
         guard !line.contains(0) else { throw Mistake(description: "a command cannot contain a NUL byte") }
         guard let text = String(validating: line, as: UTF8.self) else {

@@ -70,9 +70,9 @@ package struct EnqueueSettings: Sendable {
     /// Creates a request from the settings.
     ///
     /// - Parameter arguments: JSON in the form to store.
-    func request(name: String, arguments: [UInt8]) throws -> EnqueueRequest {
+    func request(name: String, arguments: [UInt8]) throws -> EnqueueInput {
         try NameRule.check(queue, role: "queue")
-        return EnqueueRequest(
+        return EnqueueInput(
             queue: queue,
             name: name,
             operation: try options.operation(name: name, arguments: arguments, serverTime: nil),
@@ -88,7 +88,7 @@ package struct EnqueueSettings: Sendable {
         var options = EnqueueOptions(.priority(priority), noTrack ? .untracked : .tracked)
         options.start = delay.map { .delay($0) }
         options.tags = tags
-        options.headers = headers
+        options.headers = TraceContext.add(TraceContext.ofThisProcess, to: headers)
         options.id = id.map { OperationID(key: $0) }
         options.attempts = attempts
         options.expires = expires

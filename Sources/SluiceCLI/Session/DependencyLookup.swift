@@ -11,7 +11,7 @@ struct DependencyLookup: Sendable {
     /// dependency that is not found stays unchanged, and its enqueue fails.
     ///
     /// - Throws: `CLIError` if an id is in several queues, with their names.
-    func complete(_ requests: inout [EnqueueRequest]) async throws {
+    func complete(_ requests: inout [EnqueueInput]) async throws {
         let open = Set(
             requests.flatMap { request in (request.operation.links?.after ?? []).filter { $0.queue == nil }.map(\.id) }
         )

@@ -64,9 +64,9 @@ struct BatchEnqueue: Sendable {
     ///
     /// - Throws: the error of `body`, with the line.
     private func check(
-        _ requests: some Sequence<EnqueueRequest>,
+        _ requests: some Sequence<EnqueueInput>,
         _ errors: LineErrors,
-        _ body: (EnqueueRequest) throws -> Void
+        _ body: (EnqueueInput) throws -> Void
     ) throws {
         for request in requests {
             do { try body(request) } catch let error as OperationsError {
@@ -77,7 +77,7 @@ struct BatchEnqueue: Sendable {
 
     /// Converts all start times to delays by the server's clock, before the first operation is sent.
     private func resolve(
-        _ requests: inout [EnqueueRequest],
+        _ requests: inout [EnqueueInput],
         _ errors: LineErrors,
         _ client: SluiceClient
     ) async throws {
@@ -127,7 +127,7 @@ struct BatchEnqueue: Sendable {
 
     /// Splits the requests into parts, in their order or with each request after its dependencies. A request that
     /// depends on operations of another queue is in a later part than these.
-    private func ordered(_ requests: [EnqueueRequest]) throws -> [ArraySlice<EnqueueRequest>] {
+    private func ordered(_ requests: [EnqueueInput]) throws -> [ArraySlice<EnqueueInput>] {
         let queue = { requests[$0].queue }
         let operations = requests.map(\.operation)
         guard let places = try DependencyOrder.places(operations, queue: queue) else { return Self.parts(requests) }
@@ -140,7 +140,7 @@ struct BatchEnqueue: Sendable {
             .flatMap { _, places in Self.parts(places.map { requests[$0] }) }
     }
 
-    private static func parts(_ requests: [EnqueueRequest]) -> [ArraySlice<EnqueueRequest>] {
+    private static func parts(_ requests: [EnqueueInput]) -> [ArraySlice<EnqueueInput>] {
         stride(from: 0, to: requests.count, by: BatchPart.most).map { start in
             requests[start..<min(start + BatchPart.most, requests.count)]
         }

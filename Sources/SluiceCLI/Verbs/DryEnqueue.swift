@@ -26,7 +26,7 @@ struct DryEnqueue: Sendable {
     ///
     /// - Throws: `.usage` for an unknown argument of a built-in operation, for one in the wrong form, or for a missing
     ///   one.
-    func check(_ request: EnqueueRequest) async throws {
+    func check(_ request: EnqueueInput) async throws {
         if let mistake = mistake(in: request) {
             throw CLIError.usage(
                 mistake,
@@ -46,7 +46,7 @@ struct DryEnqueue: Sendable {
         await warn(batch.namesAndQueues)
     }
 
-    private func mistake(in request: EnqueueRequest) -> String? {
+    private func mistake(in request: EnqueueInput) -> String? {
         guard let arguments = known[request.name],
             let bytes = try? OperationEnvelope(request.operation.envelope).arguments,
             let given = try? JSONValue(parsing: bytes).objectValue

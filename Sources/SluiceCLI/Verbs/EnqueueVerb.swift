@@ -148,7 +148,7 @@ package struct EnqueueVerb: Verb {
     /// Whether the request is a single operation that runs a program.
     private var isProgram: Bool { !program.isEmpty || words.first == "exec" }
 
-    private func singleRequest() throws -> EnqueueRequest {
+    private func singleRequest() throws -> EnqueueInput {
         try settings.request(name: try operationName(), arguments: try arguments().serializedBytes())
     }
 
@@ -198,7 +198,7 @@ package struct EnqueueVerb: Verb {
         }
     }
 
-    private func dry(_ request: EnqueueRequest, _ invocation: Invocation) async throws -> ExitStatus {
+    private func dry(_ request: EnqueueInput, _ invocation: Invocation) async throws -> ExitStatus {
         try await DryEnqueue(invocation).check(request)
         invocation.console.note(
             "would enqueue \(request.name) into \(request.queue); nothing was sent (--dry-run)"

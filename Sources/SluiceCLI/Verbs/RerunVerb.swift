@@ -122,6 +122,8 @@ private struct Rerun: Sendable {
         var envelope = try client.verifiedEnvelope(detail)
         envelope.arguments = try arguments(envelope.arguments)
         envelope.rerunOf = header.id
+        let headers = TraceContext.headers(ofRerun: envelope.headers)
+        envelope.headers = TraceContext.add(TraceContext.ofThisProcess, to: headers)
         envelope.schedule = nil
         try envelope.validate()
         return NewOperation(

@@ -9,7 +9,7 @@ struct SingleEnqueue: Sendable {
     let invocation: Invocation
     let client: SluiceClient
 
-    func finish(_ reference: OperationReference, _ request: EnqueueRequest) async throws -> ExitStatus {
+    func finish(_ reference: OperationReference, _ request: EnqueueInput) async throws -> ExitStatus {
         let name = request.name
         let existing = reference.isNew ? nil : await noteExisting(reference, request)
         if request.neverStarts {
@@ -36,7 +36,7 @@ struct SingleEnqueue: Sendable {
     /// Prints a note about the operation that exists already.
     ///
     /// - Returns: the state of that operation; nil = unknown.
-    private func noteExisting(_ reference: OperationReference, _ request: EnqueueRequest) async -> OperationState? {
+    private func noteExisting(_ reference: OperationReference, _ request: EnqueueInput) async -> OperationState? {
         let details = try? await client.broker.details([reference.id], queue: reference.queue)
         let state = (details?.first ?? nil)?.state
         guard reference.id == request.operation.id else {

@@ -52,15 +52,20 @@ final class FigureBook: Sendable {
 
     /// Counts a body that begins, and how long its operation waited. The wait is measured by the server's clock,
     /// because `readyAt` is a time of the server.
-    func started(_ queue: Int, _ name: String, readyAt: Int64, at instant: Instant) {
+    ///
+    /// - Returns: how long the operation waited; nil while no time of the server is known.
+    @discardableResult
+    func started(_ queue: Int, _ name: String, readyAt: Int64, at instant: Instant) -> Duration? {
         let elapsed = (instant - base).microseconds
-        pages.withLock { pages in
-            let serverTime = pages[queue]?.serverTime
+        let wait = pages.withLock { pages in
+            let wait = pages[queue]?.serverTime.map { ($0 - readyAt) * 1000 + elapsed }
             pages[queue, default: Page()].change(name) { figures in
                 figures.started += 1
-                if let serverTime { figures.wait.add(microseconds: (serverTime - readyAt) * 1000 + elapsed) }
+                if let wait { figures.wait.add(microseconds: wait) }
             }
+            return wait
         }
+        return wait.map { .microseconds(max(0, $0)) }
     }
 
     /// Counts an operation that has ended here.

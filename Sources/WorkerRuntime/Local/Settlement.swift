@@ -16,6 +16,19 @@ enum Settlement: Sendable {
         }
     }
 
+    /// The name of the outcome for metrics and traces: a state, or why the operation runs again.
+    var stateName: String {
+        switch self {
+        case .finished: "finished"
+        case .failed(.dead, _): "dead"
+        case .failed(.cancelled, _), .failed(.caught, _): "cancelled"
+        case .failed(.retry, _): "retrying"
+        case .failed(.snoozed, _): "snoozed"
+        case .failed(.yielded, _): "yielded"
+        case .returned: "returned"
+        }
+    }
+
     /// True if the operation is run again without using an attempt.
     var usesNoAttempt: Bool {
         switch self {

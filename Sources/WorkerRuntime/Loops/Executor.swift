@@ -51,8 +51,9 @@ struct Executor: Sendable {
         if core.hasShortGraces, core.mustStop(operation, envelope.name) { return .returned(.front) }
         guard let startedAt = operation.begin(in: executorTask, name: envelope.name) else { return withheld(operation) }
         let readyAt = operation.claimed.header.readyAt
-        core.figures.started(operation.queue, envelope.name, readyAt: readyAt, at: startedAt)
-        let run = Run(core: core, operation: operation, envelope: envelope, handler: handler)
+        let waited = core.figures.started(operation.queue, envelope.name, readyAt: readyAt, at: startedAt)
+        let notes = core.middleware.isEmpty ? nil : RunNotes(waited: waited)
+        let run = Run(core: core, operation: operation, envelope: envelope, handler: handler, notes: notes)
         return await run.settlement()
     }
 
@@ -123,37 +124,52 @@ private struct Run {
     let operation: HeldOperation
     let envelope: OperationEnvelope
     let handler: OperationHandler
+    /// nil = the worker has no middleware.
+    let notes: RunNotes?
 
     func settlement() async -> Settlement {
         core.logger.debug("started", metadata: operation.metadata(name))
         let limit = envelope.runTimeout ?? handler.runTimeout
         if let limit { core.deadlines.set(operation, .runTimeout, at: .now + limit.limited) }
-        let context = OperationContext(
+        var context = OperationContext(
             claimed: operation.claimed,
             envelope: envelope,
             maxAttempts: policy.attempts,
             queue: operation.queueName,
             link: operation
         )
-        if let hook = handler.onEnd {
-            operation.setEndHook { settlement in
+        context.notes = notes
+        if handler.onEnd != nil || notes != nil {
+            operation.setEndHook { [context] settlement in
                 let isForced = operation.cancellation?.isForced == true
                 let failure: any Error =
                     isForced ? CancellationError() : StuckFailure(grace: core.configuration.cancelGrace)
-                Task { await tell(hook, (settlement, failure), context) }
+                notes?.ended(.init(state: settlement.stateName, error: failure))
+                if let hook = handler.onEnd { Task { await tell(hook, (settlement, failure), context) } }
             }
         }
         let outcome: Outcome
         do {
-            outcome = finished(try await handler.body(envelope.arguments, context))
+            outcome = finished(try await result(context))
         } catch {
             outcome = ended(by: error, limit: limit)
         }
         // The body has ended in time; the end hook is not part of its time.
         core.deadlines.remove(operation)
+        guard handler.onEnd != nil || notes != nil else { return outcome.settlement }
         // If the operation was given up on, the end hook has been called already.
-        if let hook = handler.onEnd, operation.takeEndHook() != nil { await tell(hook, outcome, context) }
+        guard operation.takeEndHook() != nil else { return outcome.settlement }
+        if let hook = handler.onEnd { await tell(hook, outcome, context) }
+        notes?.ended(.init(state: outcome.settlement.stateName, error: outcome.error))
         return outcome.settlement
+    }
+
+    /// Runs the body inside the middleware of the worker.
+    private func result(_ context: OperationContext) async throws -> [UInt8] {
+        guard !core.middleware.isEmpty else { return try await handler.body(envelope.arguments, context) }
+        return try await core.middleware.execute(context) { [handler, envelope] context in
+            try await handler.body(envelope.arguments, context)
+        }
     }
 
     /// How the operation leaves, and the error that was thrown.

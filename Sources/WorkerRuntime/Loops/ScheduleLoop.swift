@@ -58,7 +58,12 @@ struct ScheduleLoop: Sendable {
     private func fireDue(_ index: Int) async {
         let queue = core.queueNames[index]
         do {
-            let firer = ScheduleFirer(broker: core.broker, seal: core.seal, logger: core.logger)
+            let firer = ScheduleFirer(
+                broker: core.broker,
+                seal: core.seal,
+                middleware: core.middleware,
+                logger: core.logger
+            )
             core.schedules.note(index, try await firer.fireDue(queue))
         } catch {
             core.logger.info("a schedule was not fired", metadata: ["queue": "\(queue)", "error": "\(error)"])

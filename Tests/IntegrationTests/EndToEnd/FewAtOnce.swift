@@ -16,13 +16,12 @@ struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
         guard testCase != nil else { return try await function() }
         await Self.places.take()
         let start = ContinuousClock.now
-        defer {
-            Self.places.free()
-            // The time that Swift Testing prints includes the wait for a place.
-            print("ran for \(ContinuousClock.now - start): \(test.displayName ?? test.name)")
-            expectNothingRefused()
-        }
-        try await function()
+        let outcome = await result(of: function)
+        Self.places.free()
+        // The time that Swift Testing prints includes the wait for a place.
+        print("ran for \(ContinuousClock.now - start): \(test.displayName ?? test.name)")
+        await expectNothingRefused()
+        try outcome.get()
     }
 }
 
@@ -38,14 +37,19 @@ struct NothingRefused: SuiteTrait, TestTrait, TestScoping {
         testCase: Test.Case?,
         performing function: @Sendable () async throws -> Void
     ) async throws {
-        defer { if testCase != nil { expectNothingRefused() } }
-        try await function()
+        let outcome = await result(of: function)
+        if testCase != nil { await expectNothingRefused() }
+        try outcome.get()
     }
 }
 
-private func expectNothingRefused() {
+private func result(of test: () async throws -> Void) async -> Result<Void, any Error> {
+    do { return .success(try await test()) } catch { return .failure(error) }
+}
+
+private func expectNothingRefused() async {
     guard TestUsers.areOn else { return }
-    for refusal in TestUsers.refusals() { Issue.record("ACL LOG: \(refusal)") }
+    for refusal in await TestUsers.refusals() { Issue.record("ACL LOG: \(refusal)") }
 }
 
 extension Trait where Self == NothingRefused {

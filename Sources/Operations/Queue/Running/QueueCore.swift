@@ -35,9 +35,12 @@ final class QueueCore: Sendable {
         let executorTask = ExecutorTask(quality: quality)
         // The executor task waits for the end of this closure: a cancel must find the task before the body starts.
         executorTask.launching.withLock { _ in
-            let task = Task.detached(priority: quality.taskPriority) { [self] in
-                await executorTask.run(in: self, first: first)
-            }
+            let body: @Sendable () async -> Void = { [self] in await executorTask.run(in: self, first: first) }
+            // An operation outside of a queue sees the task-local values of the task that starts it.
+            let task =
+                self === Self.outside
+                ? Task(priority: quality.taskPriority, operation: body)
+                : Task.detached(priority: quality.taskPriority, operation: body)
             let isSpent = scheduler.withLock { _ in
                 executorTask.task = task
                 if let first { executorTask.adopt(first) }

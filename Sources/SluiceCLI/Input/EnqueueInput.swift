@@ -2,7 +2,7 @@ import Operations
 import Sluice
 
 /// A checked operation to enqueue.
-package struct EnqueueRequest: Sendable, Equatable {
+package struct EnqueueInput: Sendable, Equatable {
     package var queue: String
     package var name: String
     package var operation: NewOperation

@@ -1,0 +1,89 @@
+import Synchronization
+
+/// The middleware of a client or a worker, the outermost first.
+package struct MiddlewareChain: Sendable {
+    package var all: [any OperationMiddleware]
+
+    package init(_ all: [any OperationMiddleware] = []) { self.all = all }
+
+    /// Whether an enqueue and a run need no chain.
+    package var isEmpty: Bool { all.isEmpty }
+
+    /// Passes operations through all middleware and then on.
+    ///
+    /// - Parameter send: enqueues the operations as the middleware has changed them.
+    /// - Returns: the answer of `send`.
+    /// - Throws: the error of a middleware or of `send`; `OperationsError` with `.invalidOption` if a middleware has
+    ///   changed the operations in a way that is not allowed, or has not passed them on.
+    package func enqueue<Answer: Sendable>(
+        _ operations: [NewOperation],
+        queue: String,
+        send: @escaping @Sendable ([NewOperation]) async throws -> (Answer, [EnqueuedOperation])
+    ) async throws -> Answer {
+        let answer = Mutex<Answer?>(nil)
+        try await withoutActuallyEscaping(send) { send in
+            let last: EnqueueRequest.Next = { request in
+                let (own, enqueued) = try await send(try request.applied(to: operations))
+                answer.withLock { $0 = own }
+                return enqueued
+            }
+            let chain = all.reversed().reduce(last) { next, middleware in
+                { try await middleware.enqueue($0, next: next) }
+            }
+            _ = try await chain(try EnqueueRequest(operations, queue: queue))
+        }
+        guard let answer = answer.withLock({ $0 }) else {
+            throw OperationsError(
+                .invalidOption,
+                "a middleware returned without a call of next, so nothing was enqueued: call it, or throw an error"
+            )
+        }
+        return answer
+    }
+
+    /// Runs a body inside all middleware.
+    ///
+    /// - Returns: the result of the body; `null` if a middleware has not called it.
+    package func execute(
+        _ context: OperationContext,
+        body: @escaping @Sendable (OperationContext) async throws -> [UInt8]
+    ) async throws -> [UInt8] {
+        let result = Mutex<[UInt8]>([])
+        let last: ExecuteNext = { context in
+            let own = try await body(context)
+            result.withLock { $0 = own }
+        }
+        let chain = all.reversed().reduce(last) { next, middleware in
+            { try await middleware.execute($0, next: next) }
+        }
+        try await chain(context)
+        return result.withLock { $0 }
+    }
+}
+
+extension EnqueueRequest {
+    fileprivate init(_ operations: [NewOperation], queue: String) throws(OperationsError) {
+        self.queue = queue
+        self.operations = try operations.map { new throws(OperationsError) in
+            Operation(id: new.id, envelope: try OperationEnvelope(new.envelope))
+        }
+    }
+
+    /// Returns the operations with the headers and tags of this request.
+    fileprivate func applied(to new: [NewOperation]) throws(OperationsError) -> [NewOperation] {
+        guard operations.map(\.id) == new.map(\.id) else {
+            throw OperationsError(
+                .invalidOption,
+                "a middleware passed on \(operations.count) operations of \(new.count), or in another order: "
+                    + "pass on all of them, or throw an error"
+            )
+        }
+        return try zip(operations, new).map { operation, new throws(OperationsError) in
+            guard try operation.envelope != OperationEnvelope(new.envelope) else { return new }
+            try operation.envelope.validate()
+            var new = new
+            new.envelope = operation.envelope.encoded()
+            return new
+        }
+    }
+}
