@@ -5,7 +5,7 @@ import PackageDescription
 let package = Package(
     name: "benchmarks",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(url: "https://github.com/apple/swift-log.git", .upToNextMinor(from: "1.16.0"))],
+    dependencies: [.package(url: "https://github.com/apple/swift-log.git", from: "1.16.0")],
     targets: [
         .target(
             name: "Operations",

@@ -93,10 +93,11 @@ extension SluiceClient {
     ///
     /// - Parameter patience: how long to try; nil = as long as for any call.
     package func connected(within patience: Duration? = nil) async throws -> SluiceClient {
-        do {
-            try await start()
-            try await redis?.connect(within: patience)
-        } catch {
+        do { try await start() } catch {
+            redis?.close()
+            throw error
+        }
+        do { try await redis?.connect(within: patience) } catch {
             let waits = (error as? OperationsError)?.code == .unavailable && buffer != nil
             guard waits else {
                 redis?.close()

@@ -24,7 +24,7 @@ public struct SluiceClient: Sendable {
     /// Keeps operations while Redis is away; nil = an enqueue throws then.
     let buffer: EnqueueBuffer?
     /// Code around each enqueue.
-    package let middleware: MiddlewareChain
+    package private(set) var middleware: MiddlewareChain
     /// Logs a warning while a task waits for a queue that no live worker serves.
     let unserved: UnservedWatch
     /// The connection, whose server and settings a worker uses for its own ones; nil = the caller made the broker.
@@ -101,6 +101,13 @@ public struct SluiceClient: Sendable {
         unserved = UnservedWatch(redis, namespace: redis.namespace, patience: .seconds(5), logger: logger)
         onStart = {}
         onClose = {}
+    }
+
+    /// Returns this client with more middleware, for the bodies of a worker.
+    package func using(_ more: [any OperationMiddleware]) -> SluiceClient {
+        var client = self
+        client.middleware.all += more
+        return client
     }
 
     /// Starts the embedded server if the configuration asks for it.

@@ -168,6 +168,30 @@ public struct SluiceConfiguration: Sendable {
     }
 }
 
+extension SluiceConfiguration.Server: CustomStringConvertible, CustomReflectable {
+    /// The address, with `***` in place of a password.
+    public var description: String {
+        switch kind {
+        case .url(let url): URLPasswords.masked(url)
+        case .tcp(let host, let port, let database):
+            RedisEndpoint.tcp(host: host, port: port, database: database).description
+        case .unixSocket(let path, let database): RedisEndpoint.unix(path: path, database: database).description
+        case .embedded: "embedded"
+        }
+    }
+
+    /// Hides passwords from `dump` and other reflection.
+    public var customMirror: Mirror { Mirror(self, children: ["server": description]) }
+}
+
+extension SluiceConfiguration.Credentials: CustomStringConvertible, CustomReflectable {
+    /// The name of the user, without the password.
+    public var description: String { "user \(user ?? "default")" }
+
+    /// Hides the password from `dump` and other reflection.
+    public var customMirror: Mirror { Mirror(self, children: ["user": user ?? "default"]) }
+}
+
 extension SluiceConfiguration {
     /// The address, user and TLS of the server.
     ///

@@ -10,7 +10,6 @@ import Operations
 ///
 /// | name | labels | |
 /// |---|---|---|
-/// | `sluice_enqueued_total` | queue | operations that Redis has accepted as new |
 /// | `sluice_started_total` | queue, name | bodies that began |
 /// | `sluice_ended_total` | queue, name, state | runs by their outcome |
 /// | `sluice_wait_seconds` | queue, name | from ready to the begin of the body |
@@ -43,17 +42,18 @@ public final class MetricsMiddleware: OperationMiddleware {
     public func enqueue(_ request: EnqueueRequest, next: EnqueueRequest.Next) async throws -> [EnqueuedOperation] {
         guard meters.isOn else { return try await next(request) }
         let begin = ContinuousClock.now
-        let labels = [("queue", request.queue)]
         let client = [("messaging.system", "sluice"), ("messaging.destination.name", request.queue)]
+        // Backends may refuse a metric whose labels differ in number, so a success has the label as well.
+        let time = { [meters] (type: String) in
+            meters.time("messaging.client.operation.duration", client + [("error.type", type)], since: begin)
+        }
         do {
             let enqueued = try await next(request)
-            meters.time("messaging.client.operation.duration", client, since: begin)
+            time("")
             meters.count("messaging.client.sent.messages", client, enqueued.count)
-            meters.count("sluice_enqueued_total", labels, enqueued.count { $0.isNew })
             return enqueued
         } catch {
-            let failed = client + [("error.type", String(describing: type(of: error)))]
-            meters.time("messaging.client.operation.duration", failed, since: begin)
+            time(String(describing: type(of: error)))
             throw error
         }
     }

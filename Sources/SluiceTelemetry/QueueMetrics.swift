@@ -6,7 +6,8 @@ import Sluice
 
 /// Reports the depth of queues and the state of their workers, read from Redis at an interval.
 ///
-/// Run it in one process: each process that runs it reports the same numbers.
+/// Run it in one process: each process that runs it reports the same numbers. Of a queue with more than 200 workers,
+/// 200 are counted.
 ///
 /// | name | labels | |
 /// |---|---|---|
@@ -16,6 +17,7 @@ import Sluice
 /// | `sluice_workers` | queue, state | workers: `running`, `quiet`, `draining` or `lost` |
 /// | `sluice_slots` | queue | slots of the live workers, which they share between their queues |
 /// | `sluice_slots_busy` | queue | operations of the queue that these workers hold |
+/// | `sluice_enqueued_total` | queue | operations that were enqueued since ever, by all clients |
 /// | `sluice_recovered_total` | queue | operations that came back from lost workers |
 /// | `sluice_snapshot_age_seconds` | | since the last complete look: alert on it, the others stand still in an outage |
 /// | `sluice_build_info` | version | 1 |
@@ -88,7 +90,12 @@ struct QueueGauges {
     /// Looks at each queue once.
     mutating func collect(_ client: SluiceClient, _ queues: [String]?) async throws {
         let names: [String] = if let queues { queues } else { try await client.broker.queues() }
-        for name in names { note(try await client.broker.snapshot(queue: name, executingRows: 0)) }
+        var refusal: (any Error)?
+        for name in names {
+            // A node of a cluster that is away must not stop the numbers of the other queues.
+            do { note(try await client.broker.snapshot(queue: name, executingRows: 0)) } catch { refusal = error }
+        }
+        if let refusal { throw refusal }
         lastLook = .now
     }
 
@@ -103,13 +110,17 @@ struct QueueGauges {
         set("sluice_oldest_ready_seconds", [queue], Double(snapshot.oldestReadyMilliseconds ?? 0) / 1000)
         set("sluice_queue_paused", [queue], snapshot.paused ? 1 : 0)
         noteWorkers(of: snapshot)
-        let recovered = snapshot.totals["recovered"] ?? 0
-        let (counter, before) =
-            counters[snapshot.queue]
-            ?? (Counter(label: "sluice_recovered_total", dimensions: [queue], factory: factory), 0)
-        // A namespace that was purged begins again.
-        counter.increment(by: max(0, recovered - before))
-        counters[snapshot.queue] = (counter, recovered)
+        for name in ["enqueued", "recovered"] {
+            count("sluice_\(name)_total", queue, snapshot.totals[name] ?? 0)
+        }
+    }
+
+    /// Brings a counter to a total. A total that is smaller than before belongs to a queue that began anew.
+    private mutating func count(_ name: String, _ queue: (String, String), _ total: Int64) {
+        let key = "\(name)\n\(queue.1)"
+        let (counter, before) = counters[key] ?? (Counter(label: name, dimensions: [queue], factory: factory), 0)
+        counter.increment(by: max(0, total - before))
+        counters[key] = (counter, total)
     }
 
     private mutating func noteWorkers(of snapshot: QueueSnapshot) {

@@ -1,6 +1,5 @@
 import Instrumentation
 import Operations
-import Tracing
 
 /// The context of a span in the headers of an operation.
 enum TraceHeaders {
@@ -13,10 +12,10 @@ enum TraceHeaders {
     /// Puts a context into headers, in place of the context that an operation has from its parent.
     ///
     /// An enqueue never fails because of its trace: a value that headers do not allow is left out as a whole.
-    static func inject(_ context: ServiceContext, into headers: inout [String: String], _ tracer: some Tracer) {
-        for name in TraceContext.names { headers[name] = nil }
+    static func inject(_ context: ServiceContext, into headers: inout [String: String], _ instrument: some Instrument) {
+        headers = TraceContext.withoutSpan(headers)
         var fields: [String: String] = [:]
-        tracer.inject(context, into: &fields, using: Dictionary())
+        instrument.inject(context, into: &fields, using: Dictionary())
         // The order is that of importance: what no longer fits is left out.
         let known = TraceContext.names.filter { fields[$0] != nil }
         for name in known + fields.keys.filter({ !known.contains($0) }).sorted() {
@@ -26,17 +25,17 @@ enum TraceHeaders {
         }
     }
 
-    static func extract(_ headers: [String: String], _ tracer: some Tracer) -> ServiceContext {
+    static func extract(_ headers: [String: String], _ instrument: some Instrument) -> ServiceContext {
         var context = ServiceContext.topLevel
-        tracer.extract(headers, into: &context, using: Dictionary())
+        instrument.extract(headers, into: &context, using: Dictionary())
         return context
     }
 
     /// The context in which the operation was enqueued that this one repeats; nil = no rerun, or no trace.
-    static func origin(of headers: [String: String], _ tracer: some Tracer) -> ServiceContext? {
+    static func origin(of headers: [String: String], _ instrument: some Instrument) -> ServiceContext? {
         let fields = TraceContext.originContext(of: headers)
         guard !fields.isEmpty else { return nil }
-        let context = extract(fields, tracer)
+        let context = extract(fields, instrument)
         return context.isEmpty ? nil : context
     }
 }

@@ -23,6 +23,9 @@ public struct TracingMiddleware: OperationMiddleware {
         case children
     }
 
+    /// The most operations of an enqueue whose unique key another operation holds that get a link, one read each.
+    private static let mostJoined = 8
+
     private let own: (any Tracer)?
     private let runs: RunSpans
 
@@ -43,6 +46,9 @@ public struct TracingMiddleware: OperationMiddleware {
         return tracer is NoOpTracer ? nil : tracer
     }
 
+    /// Writes and reads contexts, also those of instruments beside the tracer.
+    private var instrument: any Instrument { own ?? InstrumentationSystem.instrument }
+
     // MARK: Enqueues
 
     /// Makes the span of an enqueue, and puts its context into the headers of the operations.
@@ -56,22 +62,19 @@ public struct TracingMiddleware: OperationMiddleware {
         _ tracer: some Tracer,
         _ next: EnqueueRequest.Next
     ) async throws -> [EnqueuedOperation] {
-        // A worker enqueues for a schedule in whatever task it happens to be.
-        let isScheduled = request.operations.contains { $0.schedule != nil }
-        let parent = isScheduled ? ServiceContext.topLevel : ServiceContext.current ?? .topLevel
+        let parent = request.isDue ? ServiceContext.topLevel : ServiceContext.current ?? .topLevel
         let span = tracer.startSpan("send \(request.queue)", context: parent, ofKind: .producer)
         defer { span.end() }
         span.describe("send", queue: request.queue)
         span.describe(request.operations)
         var request = request
         for index in request.operations.indices {
-            TraceHeaders.inject(span.context, into: &request.operations[index].headers, tracer)
+            TraceHeaders.inject(span.context, into: &request.operations[index].headers, instrument)
         }
         do {
             let enqueued = try await ServiceContext.withValue(span.context) { [request] in try await next(request) }
-            for (operation, answer) in zip(request.operations, enqueued) where answer.id != operation.id {
-                await joined(answer, span, tracer)
-            }
+            let joined = zip(request.operations, enqueued).filter { $0.id != $1.id }.prefix(Self.mostJoined)
+            for (_, answer) in joined where span.isRecording && !Task.isCancelled { await link(answer, span) }
             return enqueued
         } catch {
             span.fail(error)
@@ -80,10 +83,10 @@ public struct TracingMiddleware: OperationMiddleware {
     }
 
     /// Links the span of an enqueue to the operation that holds the unique key.
-    private func joined(_ answer: EnqueuedOperation, _ span: some Span, _ tracer: some Tracer) async {
-        guard span.isRecording else { return }
-        let headers = (try? await answer.headers()) ?? [:]
-        let context = TraceHeaders.extract(headers, tracer)
+    private func link(_ answer: EnqueuedOperation, _ span: some Span) async {
+        guard let headers = try? await answer.headers() else { return }
+        let context = TraceHeaders.extract(headers, instrument)
+        guard !context.isEmpty else { return }
         span.addLink(SpanLink(context: context, attributes: ["messaging.message.id": "\(answer.id)"]))
     }
 
@@ -96,11 +99,11 @@ public struct TracingMiddleware: OperationMiddleware {
     }
 
     private func process(_ context: OperationContext, _ tracer: some Tracer, _ next: ExecuteNext) async throws {
-        let creation = TraceHeaders.extract(context.headers, tracer)
+        let creation = TraceHeaders.extract(context.headers, instrument)
         let parent = runs == .children ? creation : .topLevel
         let span = tracer.startSpan("process \(context.queue)", context: parent, ofKind: .consumer)
         if runs == .linked, !creation.isEmpty { span.addLink(SpanLink(context: creation, attributes: [:])) }
-        if let origin = TraceHeaders.origin(of: context.headers, tracer) {
+        if let origin = TraceHeaders.origin(of: context.headers, instrument) {
             span.addLink(SpanLink(context: origin, attributes: ["messaging.sluice.relation": "rerun"]))
         }
         span.describe("process", queue: context.queue)
@@ -111,7 +114,7 @@ public struct TracingMiddleware: OperationMiddleware {
             span.end()
         }
         var context = context
-        TraceHeaders.inject(span.context, into: &context.headers, tracer)
+        TraceHeaders.inject(span.context, into: &context.headers, instrument)
         try await ServiceContext.withValue(span.context) { [context] in try await next(context) }
     }
 }

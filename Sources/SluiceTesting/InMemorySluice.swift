@@ -77,7 +77,7 @@ public final class InMemorySluice: Sendable {
             broker: broker,
             namespace: namespace,
             keys: keys,
-            middleware: middleware + registry.middleware,
+            middleware: middleware,
             logger: logger
         )
     }
@@ -210,6 +210,9 @@ public final class InMemorySluice: Sendable {
         )
     }
 
+    /// The client with which bodies enqueue.
+    private var producer: SluiceClient { client.using(registry.middleware) }
+
     private func runReady() async throws {
         try await fireSchedules()
         while case let queues = try await queuesWithWork(), !queues.isEmpty {
@@ -221,7 +224,7 @@ public final class InMemorySluice: Sendable {
 
     /// Enqueues the operations of schedules for the instants that `clock` has reached.
     private func fireSchedules() async throws {
-        let firer = ScheduleFirer(broker: broker, seal: client.seal, middleware: client.middleware, logger: logger)
+        let firer = ScheduleFirer(broker: broker, seal: client.seal, middleware: producer.middleware, logger: logger)
         for queue in try await servedQueues() {
             while let next = try await firer.fireDue(queue), next == 0 { try Task.checkCancellation() }
         }
@@ -268,11 +271,11 @@ public final class InMemorySluice: Sendable {
             registry: registry,
             configuration: configuration,
             seal: client.seal,
-            middleware: client.middleware,
+            middleware: producer.middleware,
             logger: logger,
             discover: { [broker] in try await broker.queues() },
             stored: { [broker] id, queue in try await broker.details([id], queue: queue).first??.stored },
-            producer: client
+            producer: producer
         )
         let running = Task { try await worker.run() }
         do {

@@ -112,7 +112,7 @@ public final class Worker: Service {
         staysUp = !configuration.endsWhenStopped && configuration.burst == .none
         let middleware = MiddlewareChain((client?.middleware.all ?? []) + registry.middleware)
         let broker: any WorkerBroker & MonitorBroker
-        var producer = client
+        var producer = client?.using(registry.middleware)
         switch source {
         case .broker(let own):
             broker = own

@@ -154,6 +154,8 @@ struct Drain: Sendable {
                 metadata: operation.metadata()
             )
         }
+        // A body that returns later must not report another end.
+        for operation in deaf { operation.takeEndHook()?(.returned(.front)) }
         core.change { queue, _ in
             for operation in deaf { queue.settle(operation, .returned(.front)) }
         }

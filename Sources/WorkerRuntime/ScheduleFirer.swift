@@ -44,14 +44,17 @@ package struct ScheduleFirer: Sendable {
         guard let operation = firing.operation, !middleware.isEmpty else { return try await send(firing, queue) }
         let isSent = Atomic(false)
         do {
-            return try await middleware.enqueue([operation], queue: queue) { [self, firing] operations in
+            return try await middleware.enqueue([operation], queue: queue, isDue: true) { [self, firing] operations in
                 isSent.store(true, ordering: .relaxed)
                 var firing = firing
                 firing.operation = operations[0]
                 let reply = try await send(firing, queue)
                 return (reply, [EnqueuedOperation(id: operation.id, isNew: reply.isDone)])
             }
-        } catch  where !isSent.load(ordering: .relaxed) {
+        } catch {
+            // A worker that stops leaves the instant to the next one.
+            let mustStop = error is CancellationError || Task.isCancelled
+            guard !isSent.load(ordering: .relaxed), !mustStop else { throw error }
             logger.warning(
                 "a middleware refuses the operation of a schedule; the schedule skips this instant",
                 metadata: ["queue": "\(queue)", "schedule": "\(firing.id)", "error": "\(error.text)"]

@@ -46,5 +46,19 @@ struct TraceContextTests {
         #expect(TraceContext.originContext(of: rerun) == ["traceparent": Self.parent])
         #expect(TraceContext.headers(ofRerun: rerun) == ["tenant": "acme"])
         #expect(TraceContext.originContext(of: headers).isEmpty)
+        let long = ["traceparent": Self.parent].merging((0..<31).map { ("h\($0)", "") }) { $1 }
+        #expect(TraceContext.headers(ofRerun: long).count == 32)
+        let full = long.merging(["baggage": String(repeating: "x", count: 900)]) { $1 }
+        #expect(TraceContext.headers(ofRerun: full)["baggage"] == nil)
+    }
+
+    @Test("goes to what a body enqueues if it fits; own headers come first, and a child of a rerun is no rerun")
+    func inherited() {
+        let headers = ["traceparent": Self.parent, "origin-traceparent": Self.parent, "tenant": "acme", "a": "1"]
+        let child = TraceContext.inherited(headers, by: ["a": "2"])
+        #expect(child == ["traceparent": Self.parent, "tenant": "acme", "a": "2"])
+        let full = Dictionary(uniqueKeysWithValues: (0..<31).map { ("h\($0)", "x") })
+        let kept = TraceContext.inherited(full.merging(["traceparent": Self.parent]) { $1 }, by: ["own": "1"])
+        #expect(kept == full.merging(["own": "1"]) { $1 })
     }
 }

@@ -8,7 +8,7 @@ let settings: [SwiftSetting] = [.swiftLanguageMode(.v6), .enableUpcomingFeature(
 let package = Package(
     name: "sanitized",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(url: "https://github.com/apple/swift-log.git", .upToNextMinor(from: "1.16.0"))],
+    dependencies: [.package(url: "https://github.com/apple/swift-log.git", from: "1.16.0")],
     targets: [
         .target(
             name: "Operations",

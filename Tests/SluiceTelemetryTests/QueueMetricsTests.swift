@@ -37,6 +37,7 @@ struct QueueMetricsTests {
         #expect(value("sluice_slots", mail) == 3 && value("sluice_slots_busy", mail) == 0)
         #expect(value("sluice_workers", mail, ("state", "lost")) == 0)
         #expect(try #require(value("sluice_oldest_ready_seconds", mail)) > 0)
+        #expect(metrics.counterTotal(label: "sluice_enqueued_total", dimensions: [mail]) == 2)
         #expect(value("sluice_build_info", ("version", "0.1.0")) == 1)
         try await eventually("the age is reported") { value("sluice_snapshot_age_seconds") != nil }
         collecting.cancel()

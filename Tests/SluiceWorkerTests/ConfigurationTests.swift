@@ -127,6 +127,18 @@ struct ConfigurationTests {
         await two.close()
     }
 
+    @Test("A configuration that is printed shows no password")
+    func secrets() {
+        var configuration = SluiceConfiguration(.url("redis://ada:s3cret@h:1/0"))
+        configuration.credentials = .init(user: "ada", password: "s3cret")
+        var dumped = ""
+        dump(configuration, to: &dumped)
+        let texts = [
+            dumped, "\(configuration)", "\(configuration.server)", String(reflecting: configuration.credentials),
+        ]
+        #expect(texts.allSatisfy { !$0.contains("s3cret") && $0.contains("ada") }, "\(texts)")
+    }
+
     private static let wrong: [(SluiceConfiguration, String)] = [
         (.init(.url("http://h")), "scheme"),
         (.init(.tcp(host: "")), "host"),

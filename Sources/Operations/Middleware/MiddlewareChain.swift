@@ -11,13 +11,16 @@ package struct MiddlewareChain: Sendable {
 
     /// Passes operations through all middleware and then on.
     ///
-    /// - Parameter send: enqueues the operations as the middleware has changed them.
+    /// - Parameters:
+    ///   - isDue: whether a worker enqueues for a schedule.
+    ///   - send: enqueues the operations as the middleware has changed them.
     /// - Returns: the answer of `send`.
     /// - Throws: the error of a middleware or of `send`; `OperationsError` with `.invalidOption` if a middleware has
     ///   changed the operations in a way that is not allowed, or has not passed them on.
     package func enqueue<Answer: Sendable>(
         _ operations: [NewOperation],
         queue: String,
+        isDue: Bool = false,
         send: @escaping @Sendable ([NewOperation]) async throws -> (Answer, [EnqueuedOperation])
     ) async throws -> Answer {
         let answer = Mutex<Answer?>(nil)
@@ -30,7 +33,7 @@ package struct MiddlewareChain: Sendable {
             let chain = all.reversed().reduce(last) { next, middleware in
                 { try await middleware.enqueue($0, next: next) }
             }
-            _ = try await chain(try EnqueueRequest(operations, queue: queue))
+            _ = try await chain(try EnqueueRequest(operations, queue: queue, isDue: isDue))
         }
         guard let answer = answer.withLock({ $0 }) else {
             throw OperationsError(
@@ -49,21 +52,32 @@ package struct MiddlewareChain: Sendable {
         body: @escaping @Sendable (OperationContext) async throws -> [UInt8]
     ) async throws -> [UInt8] {
         let result = Mutex<[UInt8]>([])
+        let signal = Mutex<(any Error)?>(nil)
         let last: ExecuteNext = { context in
-            let own = try await body(context)
-            result.withLock { $0 = own }
+            do {
+                let own = try await body(context)
+                result.withLock { $0 = own }
+            } catch {
+                if error is Snooze || error is SlotLeft || (error as? OperationsError)?.code == .leaseLost {
+                    signal.withLock { $0 = error }
+                }
+                throw error
+            }
         }
         let chain = all.reversed().reduce(last) { next, middleware in
             { try await middleware.execute($0, next: next) }
         }
-        try await chain(context)
+        do { try await chain(context) } catch {
+            // A transaction wraps what the body throws, but these errors are requests to the worker.
+            throw signal.withLock { $0 } ?? error
+        }
         return result.withLock { $0 }
     }
 }
 
 extension EnqueueRequest {
-    fileprivate init(_ operations: [NewOperation], queue: String) throws(OperationsError) {
-        self.queue = queue
+    fileprivate init(_ operations: [NewOperation], queue: String, isDue: Bool) throws(OperationsError) {
+        (self.queue, self.isDue) = (queue, isDue)
         self.operations = try operations.map { new throws(OperationsError) in
             Operation(id: new.id, envelope: try OperationEnvelope(new.envelope))
         }
@@ -80,9 +94,13 @@ extension EnqueueRequest {
         }
         return try zip(operations, new).map { operation, new throws(OperationsError) in
             guard try operation.envelope != OperationEnvelope(new.envelope) else { return new }
-            try operation.envelope.validate()
-            var new = new
-            new.envelope = operation.envelope.encoded()
+            var (envelope, new) = (operation.envelope, new)
+            do throws(OperationsError) { try envelope.validate() } catch {
+                // A trace that no longer fits must not refuse an operation.
+                envelope.headers = TraceContext.withoutContext(envelope.headers)
+                guard (try? envelope.validate()) != nil else { throw error }
+            }
+            new.envelope = envelope.encoded()
             return new
         }
     }

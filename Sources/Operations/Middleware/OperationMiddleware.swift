@@ -71,7 +71,7 @@ public struct EnqueueRequest: Sendable {
         public let id: OperationID
         /// The name under which workers registered the operation.
         public var name: String { envelope.name }
-        /// The schedule that enqueues the operation; nil = a client does.
+        /// The schedule of the operation; nil = it has none.
         public var schedule: String? { envelope.schedule }
         /// The tags, with those of the caller.
         public var tags: [String] {
@@ -99,13 +99,16 @@ public struct EnqueueRequest: Sendable {
     public let queue: String
     /// The operations in their order. Pass on as many as you got.
     public var operations: [Operation]
+    /// True if a worker enqueues the operation of a schedule that is due, so that no caller exists.
+    public let isDue: Bool
 }
 
 /// The answer for one enqueued operation.
 public struct EnqueuedOperation: Sendable {
     /// The id of the operation that stands in Redis now: the enqueued one, or the one that holds its unique key.
     public let id: OperationID
-    /// False if an operation with this id or unique key already existed, or if the client's buffer has the operation.
+    /// False if an operation with this id or unique key already existed, if the client's buffer has the operation, or
+    /// if another worker was faster to enqueue for the schedule.
     public let isNew: Bool
 
     /// Reads the headers of the operation that stands in Redis.

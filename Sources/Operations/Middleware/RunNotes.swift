@@ -15,22 +15,35 @@ package final class RunNotes: Sendable {
 
     /// The time from the moment at which the operation was ready; nil while the worker does not know the server's time.
     package let waited: Duration?
-    /// nil after the end.
-    private let listeners = Mutex<[@Sendable (End) -> Void]?>([])
+    private enum State {
+        case running([@Sendable (End) -> Void])
+        case ended(End)
+    }
+
+    private let state = Mutex(State.running([]))
 
     package init(waited: Duration?) { self.waited = waited }
 
-    /// Calls a closure once, when it is decided how the run ends.
+    /// Calls a closure once, when it is decided how the run ends; at once if it was decided before.
     package func whenEnded(_ listener: @escaping @Sendable (End) -> Void) {
-        listeners.withLock { $0?.append(listener) }
+        let end: End? = state.withLock { state in
+            switch state {
+            case .running(let listeners):
+                state = .running(listeners + [listener])
+                return nil
+            case .ended(let end): return end
+            }
+        }
+        if let end { listener(end) }
     }
 
     /// Notes the end; only the first one counts.
     package func ended(_ end: End) {
-        let all = listeners.withLock { listeners in
-            defer { listeners = nil }
-            return listeners ?? []
+        let listeners: [@Sendable (End) -> Void] = state.withLock { state in
+            guard case .running(let listeners) = state else { return [] }
+            state = .ended(end)
+            return listeners
         }
-        for listener in all { listener(end) }
+        for listener in listeners { listener(end) }
     }
 }

@@ -109,7 +109,7 @@ public enum Defaults {
 
     // Retention: age in milliseconds and number of operations per queue
     /// How long, and how many, ended operations are kept in each queue, by state.
-    public static let retention: [OperationState: (ageMilliseconds: Int64, count: Int)] = [
+    package static let retention: [OperationState: (ageMilliseconds: Int64, count: Int)] = [
         .finished: (3_600_000, 100_000),
         .cancelled: (86_400_000, 10_000),
         .expired: (86_400_000, 10_000),

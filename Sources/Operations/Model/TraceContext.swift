@@ -23,12 +23,28 @@ package enum TraceContext {
         return all
     }
 
+    /// Returns headers without a span, to get another one. Baggage belongs to no span.
+    package static func withoutSpan(_ headers: [String: String]) -> [String: String] {
+        headers.filter { !["traceparent", "tracestate"].contains($0.key) }
+    }
+
+    /// Returns headers without any context and origin.
+    package static func withoutContext(_ headers: [String: String]) -> [String: String] {
+        headers.filter { !names.contains($0.key) && $0.key != origin }
+    }
+
+    /// Returns the headers of an operation that a body enqueues: its own, and those of the body's operation. A context
+    /// is the last to find a place, and a child of a rerun is no rerun.
+    package static func inherited(_ headers: [String: String], by own: [String: String]) -> [String: String] {
+        add(headers, to: own.merging(withoutContext(headers)) { own, _ in own })
+    }
+
     /// Returns the headers of a rerun: the context of the original becomes its origin.
     package static func headers(ofRerun headers: [String: String]) -> [String: String] {
-        var headers = headers
-        headers[origin] = headers["traceparent"]
-        for name in names { headers[name] = nil }
-        return headers
+        let rest = withoutContext(headers)
+        var all = rest
+        all[origin] = headers["traceparent"]
+        return HeaderRule.allows(all) ? all : rest
     }
 
     /// Returns the context of the operation that a rerun repeats, under its usual name.

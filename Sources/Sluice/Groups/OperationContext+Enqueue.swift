@@ -101,7 +101,7 @@ extension OperationContext {
     /// Returns the options with the headers of this operation, and bound to its run if they have `.withCompletion`.
     private func ofRun(_ options: EnqueueOptions) async throws -> EnqueueOptions {
         var options = options
-        options.headers.merge(headers) { own, _ in own }
+        options.headers = TraceContext.inherited(headers, by: options.headers)
         guard options.isForCompletion else { return options }
         guard link.isTracked, let producer = link.producer else {
             throw OperationsError(

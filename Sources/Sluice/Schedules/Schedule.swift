@@ -42,7 +42,15 @@ public struct Schedule: Sendable, Equatable {
     /// Why the schedule is stopped.
     public let fault: String?
     /// When and by whom the schedule was last changed.
-    public let changed: (at: Date, by: String)
+    public let changed: Change
+
+    /// The time and the author of a change.
+    public struct Change: Sendable, Hashable {
+        /// The time by the clock of Redis.
+        public let at: Date
+        /// The person or program, as it named itself.
+        public let by: String
+    }
 
     public static func == (left: Self, right: Self) -> Bool { left.stored == right.stored && left.queue == right.queue }
 
@@ -68,6 +76,6 @@ public struct Schedule: Sendable, Equatable {
         missed = stored.runs.missedAt.map { Date(milliseconds: $0) }
         overlapped = stored.runs.overlappedAt.map { Date(milliseconds: $0) }
         fault = stored.runs.fault
-        changed = (Date(milliseconds: stored.changedAt), stored.changedBy)
+        changed = Change(at: Date(milliseconds: stored.changedAt), by: stored.changedBy)
     }
 }

@@ -159,8 +159,8 @@ private struct Run {
         guard handler.onEnd != nil || notes != nil else { return outcome.settlement }
         // If the operation was given up on, the end hook has been called already.
         guard operation.takeEndHook() != nil else { return outcome.settlement }
-        if let hook = handler.onEnd { await tell(hook, outcome, context) }
         notes?.ended(.init(state: outcome.settlement.stateName, error: outcome.error))
+        if let hook = handler.onEnd { await tell(hook, outcome, context) }
         return outcome.settlement
     }
 
