@@ -13,7 +13,7 @@ struct FailArguments {
         let arguments = try Arguments(json, of: "fail")
         try arguments.allowDocumented()
         failure = RequestedFailure(
-            description: try arguments.optionalString("message") ?? "failed as asked",
+            description: try arguments.optionalString("message") ?? "failed as requested",
             isRetryable: try arguments.optionalFlag("retryable") ?? true
         )
     }

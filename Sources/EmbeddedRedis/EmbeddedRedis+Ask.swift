@@ -20,7 +20,7 @@ extension EmbeddedRedis {
                 if patience.wait() { continue }
                 throw EmbeddedRedisError(
                     .notAnswering,
-                    "a server listens on \(place.socketPath) but does not answer as Redis: \(error)",
+                    "a server listens on \(place.socketPath), but does not answer like Redis: \(error)",
                     cause: error
                 )
             }

@@ -58,7 +58,7 @@ package struct EmbeddedRedis: Sendable {
         repeat {
             if ServerProcess.isGone(pid) { throw startFailed("it ended at once") }
             guard case .alive(let answering, let version, let isLoading) = try ask() else { continue }
-            guard answering == pid else { throw startFailed("another server (pid \(answering)) has its socket") }
+            guard answering == pid else { throw startFailed("another server (pid \(answering)) uses its socket") }
             if isLoading { try awaitLoaded(pid: pid) }
             return status(pid, version, startedNow: true)
         } while patience.wait()
@@ -157,7 +157,10 @@ package struct EmbeddedRedis: Sendable {
             patience = Patience(.seconds(5))
             while !ServerProcess.isGone(pid) {
                 guard patience.wait() else {
-                    throw EmbeddedRedisError(.stopFailed, "the embedded Redis (pid \(pid)) does not end")
+                    throw EmbeddedRedisError(
+                        .stopFailed,
+                        "the embedded Redis (pid \(pid)) is still running 5 s after SIGKILL"
+                    )
                 }
             }
         }
@@ -172,7 +175,8 @@ package struct EmbeddedRedis: Sendable {
         } while patience.wait()
         throw EmbeddedRedisError(
             .startLocked,
-            "another process has been starting or stopping the embedded Redis for 30 s (\(place.startLockPath))"
+            "another process has been starting or stopping the embedded Redis for 30 s; find it with "
+                + "lsof \(place.startLockPath), and end it"
         )
     }
 

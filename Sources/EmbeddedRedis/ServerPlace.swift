@@ -107,7 +107,7 @@ struct ServerPlace: Sendable {
         } catch {
             throw EmbeddedRedisError(
                 .folder,
-                "cannot make the folder \(folder): \(error.localizedDescription)",
+                "cannot create the folder \(folder): \(error.localizedDescription); set SLUICE_STATE_DIR to another folder",
                 cause: error
             )
         }
@@ -123,7 +123,7 @@ struct ServerPlace: Sendable {
             let mode = String(info.st_mode & 0o7777, radix: 8)
             throw EmbeddedRedisError(
                 .folder,
-                "other users may write to \(folder) (mode \(mode)), so the embedded Redis is not started there; look at what is in it, "
+                "other users may write to \(folder) (mode \(mode)), so the embedded Redis is not started there; check its files, "
                     + "then chmod 700 it, or set SLUICE_STATE_DIR to another folder"
             )
         }

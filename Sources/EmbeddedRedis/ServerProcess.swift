@@ -10,7 +10,7 @@ enum ServerProcess {
             if let path = resolve(own, environment) { return path }
             throw EmbeddedRedisError(
                 .serverMissing,
-                "SLUICE_REDIS_SERVER is \(own), which is not a program on this machine"
+                "SLUICE_REDIS_SERVER is \(own), which is not a program; set it to the path of redis-server, or unset it"
             )
         }
         if let path = resolve("redis-server", environment) { return path }

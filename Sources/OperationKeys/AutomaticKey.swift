@@ -13,7 +13,7 @@ package enum AutomaticKey {
     package static func key(of envelope: [UInt8], seal: (any EnvelopeSeal)?) throws(OperationsError) -> String {
         let opened = try OperationEnvelope(envelope)
         guard let arguments = try? JSONValue(parsing: opened.arguments) else {
-            throw OperationsError(.malformed, "the arguments are no JSON, so no unique key can be made of them")
+            throw OperationsError(.malformed, "the arguments are not JSON, so they cannot make a unique key")
         }
         var text = Array("\(opened.name)\n".utf8)
         append(arguments, to: &text)

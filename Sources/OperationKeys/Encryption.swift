@@ -35,7 +35,8 @@ enum Encryption {
         else {
             throw SealFailure(
                 .undecryptable,
-                "its arguments cannot be decrypted with the key \(key.id): the producer has another key with this id, or they were changed"
+                "its arguments cannot be decrypted with the key \(key.id): the producer has "
+                    + "another key with this id, or the arguments were changed"
             )
         }
         return Array(clear)

@@ -56,11 +56,11 @@ extension OperationKeys {
             let place = "\(source), line \(index + 1)"
             let (role, key) = try Self.key(words, place)
             guard !(keys[role] ?? []).contains(where: { $0.id == key.id }) else {
-                throw OperationKeysError(.duplicate, "\(place): a second \(role.rawValue) key with its id")
+                throw OperationKeysError(.duplicate, "\(place): an earlier \(role.rawValue) key has the same id")
             }
             keys[role, default: []].append(key)
         }
-        guard !keys.isEmpty else { throw OperationKeysError(.empty, "\(source) holds no key") }
+        guard !keys.isEmpty else { throw OperationKeysError(.empty, "\(source) contains no key") }
         signing = keys[.sign] ?? []
         encryption = keys[.encrypt] ?? []
     }

@@ -149,6 +149,6 @@ struct Place {
 
 extension SealFailure {
     static func unknownKey(_ id: String, _ what: String) -> SealFailure {
-        SealFailure(.unknownKey, "\(what) the key \(OperationsError.quoted(id)), which is not among the keys here")
+        SealFailure(.unknownKey, "\(what) the key \(OperationsError.quoted(id)), which this program does not have")
     }
 }

@@ -26,7 +26,7 @@ public struct DependencyResult: Sendable {
             throw OperationsError(.refused, "operation \(id) \(end), so it has no result", id: id)
         }
         guard let json else {
-            throw OperationsError(.notFound, "the result of operation \(id) is kept no more", id: id)
+            throw OperationsError(.notFound, "the result of operation \(id) is no longer stored", id: id)
         }
         return try JSONDecoder().decode(type, from: Data(json))
     }

@@ -157,7 +157,7 @@ private struct Iteration<Cursor: Codable> {
         guard context.link.isTracked else {
             throw OperationsError(
                 .refused,
-                "iterate needs a tracked operation, because it goes on from a checkpoint: enqueue it without --no-track",
+                "iterate needs a tracked operation, because it stores a checkpoint: enqueue it without --no-track",
                 id: context.id
             )
         }

@@ -67,7 +67,7 @@ extension OperationContext {
         guard let results = link.onceResults else {
             throw OperationsError(
                 .refused,
-                "once(\"\(label)\") needs a tracked operation, because results are kept in its record: enqueue it without --no-track",
+                "once(\"\(label)\") needs a tracked operation, because its record stores the result: enqueue it without --no-track",
                 id: id
             )
         }
@@ -186,8 +186,8 @@ package final class OnceResults: Sendable {
         case .stale:
             throw OperationsError(
                 .leaseLost,
-                "the result of once(\"\(label)\") is not stored: this run no longer owns operation \(id), and another one may have "
-                    + "the effect again",
+                "the result of once(\"\(label)\") is not stored: this run no longer owns operation \(id), so another "
+                    + "run may repeat the effect",
                 id: id
             )
         }
@@ -203,8 +203,8 @@ package final class OnceResults: Sendable {
     private func tooLarge(_ label: String, _ outcome: Stored) -> OperationsError {
         let limit =
             outcome == .tooManyLabels
-            ? "the operation has \(Defaults.onceLabels) labels or \(Defaults.onceBytes) bytes, which is the most"
-            : "its result and those stored before have more than \(Defaults.onceBytes) bytes together"
+            ? "the operation already has \(Defaults.onceLabels) labels or \(Defaults.onceBytes) bytes, the limit"
+            : "this result and the stored ones would have more than \(Defaults.onceBytes) bytes together"
         return OperationsError(
             .tooLarge,
             "once(\"\(label)\") cannot store its result: \(limit); return a short result, such as the address of a longer one",

@@ -24,7 +24,7 @@ public struct OperationContext: Sendable {
     public package(set) var headers: [String: String]
     /// Metadata that `logger` has in addition to that of the run, for middleware.
     public var loggerMetadata: Logger.Metadata = [:]
-    /// The facts that the worker tells its middleware; nil = the worker has no middleware.
+    /// The facts that the worker reports to its middleware; nil = the worker has no middleware.
     package var notes: RunNotes?
     private let validFence: Int64
     package let link: any OperationLink
@@ -134,7 +134,7 @@ public struct OperationContext: Sendable {
         guard json.count <= Defaults.checkpointBytes else {
             throw OperationsError(
                 .tooLarge,
-                "a checkpoint has \(json.count) bytes, \(Defaults.checkpointBytes) are allowed: "
+                "the checkpoint has \(json.count) bytes, and at most \(Defaults.checkpointBytes) are allowed: "
                     + "store the data elsewhere and keep its address",
                 id: id
             )

@@ -5,9 +5,9 @@
 /// ```
 ///
 /// Use it to wait for something that takes longer than a slot should be held. The operation is scheduled again: its
-/// attempt, checkpoint, progress and log stay, no error is stored, and the count of lost workers starts anew. An
-/// operation may snooze any number of times; `sluice show` prints how often it has. A cancel request in the meantime
-/// ends the operation instead.
+/// attempt, checkpoint, progress and log stay, no error is stored, and the count of lost workers restarts. An
+/// operation may snooze any number of times; `sluice show` prints how often it has. If a cancel was requested, the
+/// operation ends as cancelled instead.
 ///
 /// In a local queue the operation is `retrying` during the pause.
 public struct Snooze: Error, Sendable, Equatable {

@@ -25,7 +25,7 @@ struct MarkedAnswer {
         for mark in marks {
             let next = try outcome(mark) { () throws(OperationsError) -> OperationID in
                 guard let id = ids.popLast().flatMap({ OperationID(utf8: $0) }) else {
-                    throw OperationsError(.malformed, "an answer of Redis speaks of an operation without its id")
+                    throw OperationsError(.malformed, "a reply of Redis lacks the id of an operation")
                 }
                 return id
             }

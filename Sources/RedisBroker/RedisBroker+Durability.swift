@@ -64,14 +64,14 @@ extension Durability {
 
     fileprivate func refusal(_ error: RedisServerError) -> OperationsError {
         if error.code == .noPermission {
-            return OperationsError(.denied, "the user may not ask for durability \(self): \(error.message)")
+            return OperationsError(.denied, "the Redis user may not wait for durability \(self): \(error.message)")
         }
         let needs =
             switch self {
             case .disk: "it needs Redis 7.2 or newer with appendonly yes"
-            default: "it needs a server that is no replica itself"
+            default: "it needs a master, not a replica"
             }
-        return OperationsError(.invalidOption, "durability \(self) is not to be had here: \(needs) (\(error.message))")
+        return OperationsError(.invalidOption, "durability \(self) is not supported here: \(needs) (\(error.message))")
     }
 }
 

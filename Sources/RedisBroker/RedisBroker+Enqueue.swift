@@ -108,7 +108,7 @@ extension RedisBroker {
                 try? await Task.sleep(for: .milliseconds(50))
                 reply = nil
             } catch {
-                // A refusal of a repeat does not tell the outcome of the first try.
+                // If a repeat is refused, the outcome of the first attempt is still unknown.
                 throw unknown ?? error
             }
         }

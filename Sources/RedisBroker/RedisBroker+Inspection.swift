@@ -11,7 +11,7 @@ extension RedisBroker {
         } catch let error as OperationsError where isSpread && error.code == .unavailable {
             throw OperationsError(
                 .unavailable,
-                "the list of queues (key \(keys.queues)) is on a node of the cluster that does not answer: \(error.message)"
+                "the cluster node with the list of queues (key \(keys.queues)) does not answer: \(error.message)"
             )
         }
     }
@@ -36,7 +36,7 @@ extension RedisBroker {
             let rows = try await read(.details, arguments).array ?? []
             // Redis returns large operations a few per call.
             guard !rows.isEmpty else {
-                throw OperationsError(.malformed, "Redis has answered nothing about \(rest.count) operations")
+                throw OperationsError(.malformed, "the reply about \(rest.count) operations is empty")
             }
             for row in rows { details.append(try OperationDetail(row: row, queue: queue)) }
         }

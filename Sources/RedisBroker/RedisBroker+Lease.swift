@@ -129,7 +129,7 @@ extension RedisBroker {
     package func sweep(queue: String) async throws -> SweepReply {
         let reply = try await evaluate(scripts[.sweep], arguments(queue))
         guard let fields = reply.array, fields.count == 4 else {
-            throw OperationsError(.malformed, "the reply of a sweep cannot be read")
+            throw OperationsError(.malformed, "the reply to a sweep cannot be read")
         }
         return SweepReply(
             recovered: fields[0].int ?? 0,
@@ -144,7 +144,7 @@ extension RedisBroker {
         arguments.append(worker.description)
         let reply = try await evaluate(scripts[.abandon], arguments)
         guard let fields = reply.array, fields.count == 3 else {
-            throw OperationsError(.malformed, "the reply of an abandoning cannot be read")
+            throw OperationsError(.malformed, "the reply to the recovery of a worker's operations cannot be read")
         }
         return SweepReply(recovered: fields[0].int ?? 0, dead: fields[1].int ?? 0, more: fields[2].int == 1)
     }

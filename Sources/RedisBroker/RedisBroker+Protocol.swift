@@ -58,7 +58,7 @@ extension RedisBroker {
     }
 
     private func checkProtocol(_ replies: [RedisValue]) throws {
-        guard let answer = replies.last else { throw OperationsError(.malformed, "Redis gave no answer") }
+        guard let answer = replies.last else { throw OperationsError(.malformed, "Redis returned no protocol number") }
         // Without a stored number, the namespace is empty or Redis has refused to write.
         if !(try checkProtocol(answer.expectSuccess())), replies.count > 1 { try replies[0].expectSuccess() }
     }

@@ -113,7 +113,7 @@ extension RedisBroker {
 
 extension RemoteState {
     fileprivate static var unreadable: OperationsError {
-        OperationsError(.malformed, "what a queue says of its operations cannot be read; run: sluice doctor")
+        OperationsError(.malformed, "the states that another queue reported cannot be read; run: sluice doctor")
     }
 
     fileprivate init(_ id: OperationID, status: String, sequence: String, result: [UInt8]?) throws(OperationsError) {

@@ -167,8 +167,8 @@ extension RedisEndpoint.TLS {
     /// The authorities that may have signed the certificate, for messages.
     fileprivate var authorities: String {
         if let caCertificateFile { return "an authority in \(caCertificateFile)" }
-        if configuration != nil { return "an authority that the configuration of TLS trusts" }
-        return "an authority that this system trusts (?cacert=FILE names others)"
+        if configuration != nil { return "an authority that the TLS configuration trusts" }
+        return "an authority that this system trusts (?cacert=FILE trusts those in a file instead)"
     }
 }
 
@@ -183,7 +183,7 @@ extension RedisConnector {
         } catch {
             let source =
                 tls.caCertificateFile.map { "the CA file \($0)" }
-                ?? (tls.configuration == nil ? "the system's certificates" : "the configuration of TLS")
+                ?? (tls.configuration == nil ? "the system's certificates" : "the TLS configuration")
             let reason = Self.reason(whyUnreadable: tls.caCertificateFile) ?? String(describing: error)
             throw RedisError(.tls, "cannot read \(source): \(reason)", cause: error, endpoint: endpoint.description)
         }
@@ -285,7 +285,7 @@ extension RedisConnector {
         case .closed:
             // With TLS, a server at its limit of connections closes before the handshake, without an error.
             let hint =
-                endpoint.tls == nil ? "does it expect TLS? then use rediss://" : "are its maxclients reached?"
+                endpoint.tls == nil ? "does it expect TLS? then use rediss://" : "has it reached maxclients?"
             error.code = .unreachable
             error.message = "the server closed the connection during login (\(hint)): \(error.message)"
         case .timeout:

@@ -60,7 +60,7 @@ final class ReplyReader {
             throw builder.tooLarge("more than \(limits.maxBytes) bytes")
         }
         if !isInsideBulk, held > limits.maxLineBytes {
-            throw RedisError(.protocolViolation, "a line of more than \(limits.maxLineBytes) bytes in a reply")
+            throw RedisError(.protocolViolation, "Redis sent a line of more than \(limits.maxLineBytes) bytes")
         }
     }
 
@@ -97,7 +97,7 @@ final class ReplyReader {
         let text = withUnsafeBytes(of: &reader.pointee.errstr) { raw in
             String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
         }
-        return RedisError(.protocolViolation, "the peer does not speak the Redis protocol: \(text)")
+        return RedisError(.protocolViolation, "the server does not speak the Redis protocol: \(text)")
     }
 
     private static let pieceBytes = 8 << 10
@@ -171,7 +171,7 @@ private final class ReplyBuilder {
     }
 
     func tooLarge(_ what: String) -> RedisError {
-        RedisError(.replyTooLarge, "Redis sent a reply beyond the bounds: \(what)")
+        RedisError(.replyTooLarge, "Redis sent a reply that is too large: \(what)")
     }
 
     /// Each value costs its bytes and a fixed amount, so that an array of nulls is bounded too.

@@ -130,7 +130,7 @@ final class SentinelSearch {
         if let refusal { return refusal }
         return RedisError(
             .unreachable,
-            "the sentinels lead to no master \"\(sentinels.master)\": \(failures.joined(separator: "; "))",
+            "found no master \"\(sentinels.master)\" through the sentinels: \(failures.joined(separator: "; "))",
             endpoint: connector.endpoint.description
         )
     }

@@ -8,7 +8,7 @@ import NIOSSL
 
 /// The known facts about a server, to explain an error of TLS.
 struct TLSPeer {
-    /// The host name in the URL, for which the certificate has to be.
+    /// The host name in the URL, which the certificate must match.
     var name: String
     /// The trusted authorities, as a noun.
     var authorities: String
@@ -22,18 +22,18 @@ struct TLSPeer {
         let text = String(describing: error)
         if text.contains("failedToValidateHostname") || text.contains("serverHostnameImpossibleToMatch") {
             let names = names
-            return "the server's certificate is for \(names.isEmpty ? "no host at all" : names), not for \(name)"
+            return "the server's certificate is for \(names.isEmpty ? "no host" : names), not for \(name)"
         }
         if text.contains("CERTIFICATE_VERIFY_FAILED") { return distrust }
         if text.contains("WRONG_VERSION_NUMBER") {
             return "the server does not speak TLS on this port (its URL begins with redis://, not rediss://)"
         }
         if text.contains("CERTIFICATE_REQUIRED") || text.contains("NO_CERTIFICATE") {
-            return "the server asks for a client's certificate, and there is none to show "
-                + "(a Swift program gives one in SluiceConfiguration.tls; for others set tls-auth-clients no)"
+            return "the server requires a client certificate, and none is configured (in Swift, set "
+                + "SluiceConfiguration.tls; for other clients, set tls-auth-clients no in Redis)"
         }
         if text.contains("PROTOCOL_VERSION") || text.contains("UNSUPPORTED_PROTOCOL") {
-            return "the server speaks no TLS 1.2 or newer"
+            return "the server does not support TLS 1.2 or newer"
         }
         return text
     }
@@ -43,11 +43,12 @@ struct TLSPeer {
             if certificate.notValidAfter < Self.now {
                 return
                     "the server's certificate has expired: it was valid until \(Self.text(certificate.notValidAfter))"
-                    + ", and here it is \(Self.text(Self.now))"
+                    + ", and the clock of this machine says \(Self.text(Self.now))"
             }
             if certificate.notValidBefore > Self.now {
-                return "the server's certificate is not valid yet: it will be from "
-                    + "\(Self.text(certificate.notValidBefore)), and here it is \(Self.text(Self.now))"
+                return "the server's certificate is not valid yet: it is valid from "
+                    + "\(Self.text(certificate.notValidBefore)), and the clock of this machine says "
+                    + Self.text(Self.now)
             }
         }
         return "the server's certificate is not trusted: it is not signed by \(authorities)"

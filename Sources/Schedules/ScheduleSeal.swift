@@ -13,7 +13,7 @@ extension ScheduleDefinition {
             let name = OperationsError.quoted(key)
             throw SealFailure(
                 .unknownKey,
-                "the arguments are encrypted with the key \(name), and there are no keys here"
+                "the arguments are encrypted with the key \(name), and this program has no keys: set SLUICE_KEYS_FILE"
             )
         }
         try self.init(seal.openSchedule(stored.definition, id: stored.id, queue: queue))

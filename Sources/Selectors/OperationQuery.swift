@@ -106,7 +106,7 @@ extension OperationQuery.Term {
         guard let field = Field(rawValue: name) else { throw unknownField(name, word) }
         guard field == .args ? !word.path.isEmpty && !word.path.contains("") : parts.count == 1 else {
             throw QueryError(
-                "\(OperationsError.quoted(written)) is no field",
+                "\(OperationsError.quoted(written)) is not a field",
                 fix: field == .args ? "args.PATH:VALUE like args.user.id:42 or args.\"a.b\":42" : "\(name):VALUE"
             )
         }
@@ -136,8 +136,9 @@ extension OperationQuery.Term {
             return
         }
         throw QueryError(
-            "\(field): compares texts, and has no < and >: \(OperationsError.quoted(value.text))",
-            fix: "priority:, age: and args.PATH: have them; for a text that begins so: '\(field):\"\(value.text)\"'"
+            "\(field): compares texts and does not support < and >: \(OperationsError.quoted(value.text))",
+            fix:
+                "use < and > with priority:, age: or args.PATH:; quote a text that begins with them: '\(field):\"\(value.text)\"'"
         )
     }
 
@@ -153,7 +154,7 @@ extension OperationQuery.Term {
         guard ranges.count == comparisons.count else {
             let path = "args." + word.path.joined(separator: ".")
             throw QueryError(
-                "\(OperationsError.quoted(word.source)) is no comparison of numbers",
+                "\(OperationsError.quoted(word.source)) does not compare with a number",
                 fix: "\(path):42 (equal), -\(path):42 (not equal), \(path):>41, or quotes for a text: '\(path):\">x\"'"
             )
         }

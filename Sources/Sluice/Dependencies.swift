@@ -212,7 +212,7 @@ extension ProducerBroker where Self: OperatorBroker {
         throw OperationsError(
             .refused,
             "operations of 64 queues already wait for \(name), which is the limit: "
-                + "enqueue an operation in one of these queues that waits for it, and let yours wait for that one"
+                + "let an operation in one of these queues wait for it, and wait for that operation instead"
         )
     }
 }

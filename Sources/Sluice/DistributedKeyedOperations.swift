@@ -8,8 +8,8 @@ import Operations
 /// let changes = try await sync.value
 /// ```
 ///
-/// An operation is in flight while it waits or executes. An operation that was told to end is not joined, and does not
-/// make others skip. The next operation of its key starts after its end.
+/// An operation is in flight while it waits or executes. An operation with a cancel request is not joined, and does
+/// not make others skip. The next operation of its key starts after its end.
 public struct DistributedKeyedOperations: Sendable {
     private let client: SluiceClient
     private let queue: String

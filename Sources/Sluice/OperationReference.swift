@@ -171,7 +171,7 @@ public struct OperationReference: Sendable {
     func timedOut(_ deadline: Deadline) async -> OperationsError {
         let start = "operation \(id) has not ended after \(deadline.text)"
         guard let status = try? await status() else {
-            return OperationsError(.timedOut, "\(start), and Redis did not answer the question for its state", id: id)
+            return OperationsError(.timedOut, "\(start), and Redis did not return its state", id: id)
         }
         var message = "\(start): it is \(status.state.rawValue) in queue \(queue)"
         let snapshot = try? await client.broker.snapshot(queue: queue, executingRows: 0)

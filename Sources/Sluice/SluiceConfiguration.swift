@@ -201,12 +201,12 @@ extension SluiceConfiguration {
         if let credentials { (endpoint.user, endpoint.password) = (credentials.user, credentials.password) }
         guard let tls else { return endpoint }
         guard endpoint.tls?.caCertificateFile == nil else {
-            throw OperationsError(.invalidOption, "the URL has cacert, and the configuration has tls: give one of both")
+            throw OperationsError(.invalidOption, "the URL sets cacert and the configuration sets tls: use only one")
         }
         if case .unix = endpoint.address {
             throw OperationsError(
                 .invalidOption,
-                "the configuration has tls, but a unix socket has no TLS: leave it out"
+                "the configuration sets tls, but a unix socket has no TLS: drop tls"
             )
         }
         endpoint.tls = RedisEndpoint.TLS(configuration: tls)
@@ -242,13 +242,16 @@ extension SluiceConfiguration.Server {
         case .tcp(let host, let port, let database):
             guard !host.isEmpty else { throw OperationsError(.invalidOption, "the host of the server is empty") }
             guard (1...65_535).contains(port) else {
-                throw OperationsError(.invalidOption, "the port \(port) of the server is not 1 to 65535")
+                throw OperationsError(.invalidOption, "the server has port \(port): use 1 to 65535")
             }
             try check(database)
             return .tcp(host: host, port: port, database: database)
         case .unixSocket(let path, let database):
             guard path.hasPrefix("/") else {
-                throw OperationsError(.invalidOption, "the path of the unix socket is not absolute")
+                throw OperationsError(
+                    .invalidOption,
+                    "the path of the unix socket, \(OperationsError.quoted(path)), is not absolute: use /path/to/socket"
+                )
             }
             try check(database)
             return .unix(path: path, database: database)
@@ -257,6 +260,8 @@ extension SluiceConfiguration.Server {
     }
 
     private func check(_ database: Int) throws(OperationsError) {
-        guard database >= 0 else { throw OperationsError(.invalidOption, "the database \(database) is not 0 or more") }
+        guard database >= 0 else {
+            throw OperationsError(.invalidOption, "the server has database \(database): use 0 or more")
+        }
     }
 }

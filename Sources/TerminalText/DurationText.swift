@@ -37,10 +37,10 @@ package enum DurationText {
         guard !number.isEmpty else { throw error(text, "write a number and a unit: 500ms, 30s, 10m, 2h, 7d") }
         guard !name.isEmpty else { throw error(text, "a unit is missing: \(number)s, \(number)m or \(number)h?") }
         guard let unit = units.first(where: { $0.name == name })?.nanoseconds else {
-            throw error(text, "\"\(name)\" is no unit; units are ms, s, m, h, d")
+            throw error(text, "\"\(name)\" is not a unit; units are ms, s, m, h, d")
         }
         guard let nanoseconds = multiply(number, unit) else {
-            throw error(text, "\"\(number)\" is no number, or too large")
+            throw error(text, "\"\(number)\" is not a number, or is too large")
         }
         return (nanoseconds, unit)
     }
@@ -56,7 +56,7 @@ package enum DurationText {
     }
 
     private static func error(_ text: String, _ reason: String) -> TextError {
-        TextError(code: .duration, message: "\"\(SafeText.line(text))\" is no duration: \(reason)")
+        TextError(code: .duration, message: "\"\(SafeText.line(text))\" is not a duration: \(reason)")
     }
 
     /// A short text in whole seconds, with at most two units: `0s`, `12s`, `2m41s`, `2m`, `3d4h`. Negative durations

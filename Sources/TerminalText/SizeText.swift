@@ -27,7 +27,7 @@ package enum SizeText {
     private static func error(_ text: String) -> TextError {
         TextError(
             code: .size,
-            message: "\"\(SafeText.line(text))\" is no size: write a number and a unit: 512K, 500M, 2G"
+            message: "\"\(SafeText.line(text))\" is not a size: write a number and a unit: 512K, 500M, 2G"
         )
     }
 }

@@ -46,8 +46,8 @@ package enum TimeText {
         guard let milliseconds = TimeParser(text)?.milliseconds else {
             throw TextError(
                 code: .time,
-                message: "\"\(SafeText.line(text))\" is no time; write date, time and zone, like 2026-01-31T17:30:00Z "
-                    + "or 2026-01-31T18:30:00+01:00"
+                message: "\"\(SafeText.line(text))\" is not a time; write date, time and zone, like "
+                    + "2026-01-31T17:30:00Z or 2026-01-31T18:30:00+01:00"
             )
         }
         return milliseconds

@@ -12,7 +12,7 @@ public enum StuckPolicy: String, Sendable, CaseIterable {
     case replace
 }
 
-/// The error of an attempt that was told to end and did not.
+/// The error of an attempt that did not end when asked to.
 struct StuckFailure: OperationFailing, CustomStringConvertible {
     let grace: Duration
     var failureType: String { "stuck" }
@@ -47,7 +47,7 @@ extension WorkerCore {
             return
         }
         logger.warning(
-            "stuck: the operation did not end within the grace after its cancel; its slot is freed, its body goes on",
+            "stuck: the operation did not end within the grace after its cancel; its slot is free, its body continues",
             metadata: operation.metadata(["grace": "\(configuration.cancelGrace)", "policy": "\(configuration.stuck)"])
         )
         counters.stuck.wrappingAdd(1, ordering: .relaxed)
@@ -100,8 +100,8 @@ extension WorkerCore {
         exit { [self] in Instant.now >= deadline || pool.blockedFor() >= Self.patience }
     }
 
-    /// Makes sure that a process that was told to stop ends, even if bodies that never yield hold every thread. Nothing
-    /// else can end it once its drain should be over.
+    /// Ends a stopping process after its drain deadline even if bodies that never yield hold every thread. Then nothing
+    /// else could end it.
     func endIfBlocked() {
         let deadline = drainDeadline
         exit { [self] in pool.blockedFor() >= Self.patience && Instant.now >= deadline }

@@ -184,7 +184,7 @@ final class WorkerCore: Sendable {
 
     // MARK: Cancels
 
-    /// Handles a cancel request: tells a running operation to end, and ends a waiting one.
+    /// Handles a cancel request: asks a running operation to end, and ends a waiting one.
     func cancel(_ order: CancelOrder, _ index: Int) {
         if let id = order.forced { return fence(order, id, index) }
         let found = queue.withLock { $0.find(order, index) }

@@ -104,7 +104,7 @@ struct PicturesTests {
         #expect(try Picture(png: picture.png()) == picture)
     }
 
-    @Test("A file that is no PNG, is cut, or claims to be huge is refused with a reason")
+    @Test("A file that is not a PNG, is cut, or claims to be huge is refused with a reason")
     func refused() throws {
         let png = try Picture(width: 40, height: 40, color: Picture.Color(1, 2, 3)).png()
         #expect(throws: PNGError.self) { try Picture(png: []) }

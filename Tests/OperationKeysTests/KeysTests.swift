@@ -63,7 +63,7 @@ struct KeysTests {
         #expect(error?.code == .exposed && error?.message.contains(String(mode, radix: 8)) == true)
     }
 
-    @Test("A missing file, a folder and bytes that are no text are refused")
+    @Test("A missing file, a folder and bytes that are not text are refused")
     func unreadable() throws {
         let folder = try TemporaryDirectory()
         let path = folder.path("keys")

@@ -25,7 +25,7 @@ struct ErrorTextTests {
         #expect((own as any Error).text == "no disk (Disk error 4.)")
     }
 
-    @Test("Any other error has its own text")
+    @Test("An error without a special case keeps its own text")
     func own() {
         #expect((Plain() as any Error).text == "Plain(number: 7)")
         #expect((Coded.full(9) as any Error).text == "full at 9")

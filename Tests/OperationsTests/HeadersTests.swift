@@ -35,7 +35,7 @@ struct HeadersTests {
         #expect(try OperationEnvelope(bytes) == envelope(headers))
     }
 
-    @Test("A value that is no object of strings is ignored", arguments: ["[]", "null", #"{"a":1}"#, #""a""#])
+    @Test("A value that is not an object of strings is ignored", arguments: ["[]", "null", #"{"a":1}"#, #""a""#])
     func foreign(json: String) throws {
         let read = try OperationEnvelope(Array(#"{"name":"mail","headers":\#(json),"tags":["vip"]}"#.utf8))
         #expect(read.headers.isEmpty && read.tags == ["vip"])

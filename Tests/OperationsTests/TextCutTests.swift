@@ -20,7 +20,7 @@ struct TextCutTests {
         for limit in bytes.count...bytes.count + 3 { #expect(Self.text.cut(toBytes: limit) == Self.text) }
     }
 
-    @Test("A cut may divide a character over 64 bytes between its scalars, and bytes that are not UTF-8 anywhere")
+    @Test("A cut may split a character of more than 64 bytes between its scalars, and invalid UTF-8 anywhere")
     func noCharacters() {
         let tower = "x" + String(repeating: "\u{301}", count: 100)
         #expect(tower.cut(toBytes: 104).unicodeScalars.count == 51 + 1)

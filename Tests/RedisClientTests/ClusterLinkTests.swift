@@ -247,7 +247,7 @@ struct ClusterLinkTests {
         #expect(await events.next() == .subscribed(epoch: 2))
     }
 
-    @Test("lists the asked nodes if no node answers, and names the URL for a server that is no node")
+    @Test("lists the asked nodes if no node answers, and names the URL for a server that is not a node")
     func nobody() async throws {
         let dead = try freePort()
         let endpoint = try RedisEndpoint(url: "redis+cluster://127.0.0.1:\(dead)")

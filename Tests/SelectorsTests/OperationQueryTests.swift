@@ -248,8 +248,8 @@ struct OperationQueryTests {
             ("stat:dead", "did you mean \"state\"?"), ("state:raedy", "did you mean \"ready\"?"),
             ("dead", "is a state"), ("queue:", "no value"), ("tag:a,,b", "no value"),
             ("priority:urgent", "unknown priority"), ("priority:hihg", "did you mean \"high\"?"),
-            ("age:10m", "needs a comparison"), ("age:>10", "unit is missing"), ("args:42", "no field"),
-            ("args.:42", "no field"), ("state.x:dead", "no field"), ("error:\"timed", "not closed"),
+            ("age:10m", "needs a comparison"), ("age:>10", "unit is missing"), ("args:42", "not a field"),
+            ("args.:42", "not a field"), ("state.x:dead", "not a field"), ("error:\"timed", "not closed"),
             ("http://h", "unknown field"),
         ]
     )

@@ -103,7 +103,7 @@ struct BatchFileTests {
             (#"{"name":"noop","pririty":"high"}"#, "did you mean \"priority\"?"),
             (#"{"name":"noop","priority":"urgent"}"#, "unknown priority"),
             (#"{"name":"noop","in":5}"#, "\"in\" is a number"),
-            (#"{"name":"noop","in":"5"}"#, "no duration"),
+            (#"{"name":"noop","in":"5"}"#, "not a duration"),
             (#"{"name":"noop","at":"2020-01-01T00:00:00Z"}"#, "in the past"),
             (#"{"name":"noop","attempts":0}"#, "attempts is 0"), (#"{"name":"noop","queue":"a b"}"#, "queue"),
             (#"{"name":"noop","tags":[1]}"#, "a list of texts"), (#"{"name":"noop","id":""}"#, "empty"),

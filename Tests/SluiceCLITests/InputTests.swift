@@ -44,7 +44,7 @@ struct KeyValueArgumentsTests {
 struct IDReferenceTests {
     private let id = OperationID("01J9ZM2QAAAAAAAAAAAA7QK2MX")!
 
-    @Test("Full ids and marked ends of ids are recognized, also after a queue; any other text stays a text")
+    @Test("Full ids and ends of ids with a cut mark are recognized, also after a queue; other texts stay texts")
     func forms() throws {
         #expect(try IDReference(parsing: "01J9ZM2QAAAAAAAAAAAA7QK2MX") == IDReference(.full(id)))
         #expect(try IDReference(parsing: "01j9zm2qaaaaaaaaaaaa7qk2mx") == IDReference(.full(id)))

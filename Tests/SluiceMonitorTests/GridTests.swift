@@ -66,7 +66,7 @@ struct GridTests {
             .joined(separator: "\n")
     }
 
-    @Test("Equal screens need no bytes")
+    @Test("Two equal screens produce no output")
     func nothing() {
         var grid = Grid(size)
         grid.put("hello", x: 1, y: 1, look: Look(.dead))

@@ -35,7 +35,7 @@ struct RecentFiguresTests {
         #expect(recent([]).drain(waiting: 1) == .stalled)
     }
 
-    @Test("A burst that is over is no growth")
+    @Test("A finished burst does not count as growth")
     func burst() {
         let burst = recent([row(2, enqueued: 4500, finished: 150), row(3, finished: 150), row(4, finished: 75)])
         #expect(burst.outPerSecond == 2.5)

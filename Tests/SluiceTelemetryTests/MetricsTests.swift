@@ -23,7 +23,7 @@ struct MetricsTests {
         metrics.counterTotal(label: name, dimensions: labels)
     }
 
-    @Test("Enqueues, starts, ends and times of runs")
+    @Test("Enqueues, starts and ends are counted, and runs are timed")
     func runs() async throws {
         let sluice = InMemorySluice(middleware: [MetricsMiddleware(factory: metrics)]) { $0.register(Step.self) }
         try await sluice.client.enqueue([Step(works: true), Step(works: true)])

@@ -92,7 +92,7 @@ struct TracingTests {
         #expect(process.parentSpanID == send.spanID && process.traceID == send.traceID && process.links.isEmpty)
     }
 
-    @Test("What a run enqueues belongs to its span: children, those with its completion, dependents elsewhere")
+    @Test("Operations that a run enqueues belong to its span: children, also with its completion or in another queue")
     func descendants() async throws {
         try await sluice.client.enqueue(Parent())
         try await sluice.drain()
@@ -106,7 +106,7 @@ struct TracingTests {
         #expect(runs.count == 3 && runs.allSatisfy { $0.links.count == 1 && $0.parentSpanID == nil })
     }
 
-    @Test("The callback of a group belongs to the one who made the group")
+    @Test("The callback of a group belongs to the trace that made the group")
     func callback() async throws {
         _ = try await tracer.withSpan("request") { _ in
             try await sluice.client.withGroup("both", onSuccess: Step(number: 2)) { $0.add(Step(number: 1)) }
@@ -132,7 +132,7 @@ struct TracingTests {
         #expect(runs.map(linked) == [[send.spanID], [send.spanID]])
     }
 
-    @Test("A schedule begins a trace at each instant, and has nothing of the one who set it")
+    @Test("A schedule begins a trace at each instant, independent of the trace that set the schedule")
     func schedule() async throws {
         _ = try await tracer.withSpan("typing") { _ in
             try await sluice.client.schedules.set("hourly", .every(.seconds(3600)), Step(number: 1))
@@ -155,7 +155,7 @@ struct TracingTests {
         #expect(sends.map(linked) == [[], [sends[0].spanID]])
     }
 
-    @Test("An enqueue that fails has its error; a bulk has the number of its operations")
+    @Test("The span of a failed enqueue has its error; that of a bulk enqueue has the number of operations")
     func enqueues() async throws {
         try await sluice.client.enqueue([Step(number: 1), Step(number: 2)])
         let bulk = try #require(spans("send default").first)

@@ -70,7 +70,7 @@ struct InMemorySluiceTests {
         #expect(try await served.run(Child(), .queue("mail")) == 1)
     }
 
-    @Test("An invalid registration is an error of the run, not an endless wait")
+    @Test("A run with an invalid registration throws an error instead of waiting forever")
     func registration() async throws {
         let twice = InMemorySluice {
             $0.register(Child.self)
@@ -149,7 +149,7 @@ struct InMemorySluiceTests {
         for handle in handles { #expect(try await handle.state() == .finished) }
     }
 
-    @Test("A name that is not registered is an error of the drain, not an endless wait")
+    @Test("A run of an unregistered name throws an error instead of waiting forever")
     func unknownName() async throws {
         let sluice = InMemorySluice()
         let error = await #expect(throws: OperationsError.self) { try await sluice.run(Child()) }

@@ -100,7 +100,7 @@ struct MiddlewareTests {
         #expect(runs.filter { $0 == "a ends" }.count == 2)
     }
 
-    @Test("A tenant reaches the body through a header, also of children; without one, nothing is enqueued")
+    @Test("A tenant reaches the body through a header, also in children; without a tenant, nothing is enqueued")
     func tenant() async throws {
         let sluice = InMemorySluice(middleware: [Tenants()]) {
             $0.register(Import.self)
@@ -180,7 +180,7 @@ struct MiddlewareTests {
         #expect(lines.take().contains("own default import"))
     }
 
-    @Test("What middleware must not do to an enqueue is an error that says so, and nothing is enqueued")
+    @Test("A change that middleware must not make throws an error that says so, and nothing is enqueued")
     func wrong() async throws {
         struct Drop: OperationMiddleware {
             func enqueue(_ request: EnqueueRequest, next: EnqueueRequest.Next) async throws -> [EnqueuedOperation] {
@@ -201,7 +201,7 @@ struct MiddlewareTests {
                 return try await next(request)
             }
         }
-        for (middleware, word) in [(Drop(), "1 operations of 2"), (Forget(), "call of next"), (Fill(), "5000 bytes")]
+        for (middleware, word) in [(Drop(), "1 of 2 operations"), (Forget(), "without calling next"), (Fill(), "5000 bytes")]
             as [(any OperationMiddleware, String)]
         {
             let sluice = InMemorySluice(middleware: [middleware]) { $0.register(Import.self) }

@@ -71,7 +71,7 @@ struct ConfigurationTests {
         try await group.shutdownGracefully()
     }
 
-    @Test("TLS with a client certificate, and without it the server's reason")
+    @Test("TLS works with a client certificate; without one, the error gives the server's reason")
     func clientCertificate() async throws {
         let certificates = try TestCertificates(in: makeTemporaryFolder())
         let port = try freePort()
@@ -153,7 +153,7 @@ struct ConfigurationTests {
         (.init(.tcp(host: "h"), timeouts: .init(durability: .seconds(Int64.max))), "durability timeout"),
     ]
 
-    @Test("What cannot be a server or a time limit throws an error that names it", arguments: wrong.indices)
+    @Test("An invalid server or time limit throws an error that names it", arguments: wrong.indices)
     func bad(index: Int) {
         let (configuration, word) = Self.wrong[index]
         let error = #expect(throws: OperationsError.self) { try SluiceClient(configuration: configuration) }

@@ -19,21 +19,21 @@ struct DurationTextTests {
     @Test(
         "An invalid duration is refused with the reason",
         arguments: [
-            ("", "\"\" is no duration: write a number and a unit: 500ms, 30s, 10m, 2h, 7d"),
-            ("30", "\"30\" is no duration: a unit is missing: 30s, 30m or 30h?"),
-            ("5 m", "\"5 m\" is no duration: a unit is missing: 5s, 5m or 5h?"),
-            ("-5s", "\"-5s\" is no duration: write a number and a unit: 500ms, 30s, 10m, 2h, 7d"),
-            ("5w", "\"5w\" is no duration: \"w\" is no unit; units are ms, s, m, h, d"),
-            ("5S", "\"5S\" is no duration: \"S\" is no unit; units are ms, s, m, h, d"),
-            ("30m1h", "\"30m1h\" is no duration: units go from large to small, each once (1h30m)"),
-            ("1s1s", "\"1s1s\" is no duration: units go from large to small, each once (1h30m)"),
-            ("1..5s", "\"1..5s\" is no duration: \"1..5\" is no number, or too large"),
+            ("", "\"\" is not a duration: write a number and a unit: 500ms, 30s, 10m, 2h, 7d"),
+            ("30", "\"30\" is not a duration: a unit is missing: 30s, 30m or 30h?"),
+            ("5 m", "\"5 m\" is not a duration: a unit is missing: 5s, 5m or 5h?"),
+            ("-5s", "\"-5s\" is not a duration: write a number and a unit: 500ms, 30s, 10m, 2h, 7d"),
+            ("5w", "\"5w\" is not a duration: \"w\" is not a unit; units are ms, s, m, h, d"),
+            ("5S", "\"5S\" is not a duration: \"S\" is not a unit; units are ms, s, m, h, d"),
+            ("30m1h", "\"30m1h\" is not a duration: units go from large to small, each once (1h30m)"),
+            ("1s1s", "\"1s1s\" is not a duration: units go from large to small, each once (1h30m)"),
+            ("1..5s", "\"1..5s\" is not a duration: \"1..5\" is not a number, or is too large"),
             (
                 "99999999999999999999s",
-                "\"99999999999999999999s\" is no duration: \"99999999999999999999\" is no number, or too large"
+                "\"99999999999999999999s\" is not a duration: \"99999999999999999999\" is not a number, or is too large"
             ),
-            ("36500d1s", "\"36500d1s\" is no duration: it is longer than 100 years"),
-            ("\u{1B}[1m", "\"\\x1b[1m\" is no duration: write a number and a unit: 500ms, 30s, 10m, 2h, 7d"),
+            ("36500d1s", "\"36500d1s\" is not a duration: it is longer than 100 years"),
+            ("\u{1B}[1m", "\"\\x1b[1m\" is not a duration: write a number and a unit: 500ms, 30s, 10m, 2h, 7d"),
         ]
     )
     func refuse(text: String, message: String) {
@@ -112,7 +112,7 @@ struct TimeTextTests {
     )
     func refuse(text: String) {
         let error = #expect(throws: TextError.self) { try TimeText.parse(text) }
-        #expect(error?.message.hasPrefix("\"\(text)\" is no time; write date, time and zone") == true)
+        #expect(error?.message.hasPrefix("\"\(text)\" is not a time; write date, time and zone") == true)
     }
 
     @Test("Times are shown relative to now")

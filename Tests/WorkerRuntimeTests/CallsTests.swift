@@ -43,7 +43,7 @@ struct CallsTests {
         #expect(note(40, wasProbe: true) == 8)
     }
 
-    @Test("A probe goes alone once a round trip was measured")
+    @Test("A probe runs alone once a round trip was measured")
     func probes() {
         var calls = Calls()
         calls.probe()
@@ -59,7 +59,7 @@ struct CallsTests {
         #expect(calls.allowFurther)
     }
 
-    @Test("An answer is news only if no later call was answered before")
+    @Test("An answer counts as news only if no later call was answered earlier")
     func news() {
         var calls = Calls()
         let isNews = [2, 1, 2, 3].map { calls.isNews($0) }

@@ -235,7 +235,7 @@ struct CancelTests {
         try await harness.stop()
     }
 
-    @Test("A forced cancel frees the slot of a deaf body at once, and records when the body stops")
+    @Test("A forced cancel frees the slot of a body that ignores it at once, and records when the body stops")
     func forced() async throws {
         let (deaf, gate) = (Gate(), Gate())
         let harness = Harness(

@@ -186,7 +186,7 @@ final class DownloadTests {
         mknod(folder.appending(path: name).path, kind | 0o600, device) == 0
     }
 
-    @Test("A target that is no regular file, even through a link, is refused without a request and unchanged")
+    @Test("A target that is not a regular file, even through a link, is refused without a request and unchanged")
     func otherTargets() async throws {
         let server = try TinyServer { _ in [.head("200 OK", "Content-Length: 1"), .bytes([1])] }
         #expect(make(S_IFIFO, "fifo") && make(S_IFSOCK, "socket"))

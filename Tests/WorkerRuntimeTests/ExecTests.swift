@@ -302,7 +302,8 @@ struct ExecTests {
         defer { kill(pids[0], SIGKILL) }
         #expect(try await harness.reaches(.dead, id))
         #expect(isAlive(pids[0]))
-        #expect(try await error(harness, id)?.message == "the guard of sh was killed, and the program with it")
+        let message = try await error(harness, id)?.message
+        #expect(message == "the process that guards sh was killed, and the program with it")
         try await harness.stop()
     }
 

@@ -13,7 +13,7 @@ struct SupplyTests {
         return supply
     }
 
-    @Test("Something may be ready until a claim finds nothing more")
+    @Test("A queue may have ready operations until a claim finds no more")
     func claims() {
         #expect(Supply().state == .ready)
         #expect(supply(after: Claim(status: .ok)).state == .quiet)

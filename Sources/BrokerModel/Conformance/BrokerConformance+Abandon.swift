@@ -2,7 +2,7 @@ import Operations
 
 extension BrokerConformance {
     static let abandoning: [ConformanceCheck] = [
-        ConformanceCheck("An abandoned worker's operations are recovered at once, despite its lease or an outage") {
+        ConformanceCheck("An ended worker's operations are recovered at once, despite its lease or an outage") {
             bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let held = [try await bench.running(worker), try await bench.running(worker, tracked: false)]
@@ -16,7 +16,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.snapshot().workers.map(\.worker), [other.description], "the workers")
             try bench.expect(try await bench.abandon(worker), SweepReply(), "abandoned again")
         },
-        ConformanceCheck("An abandoned worker can neither settle nor claim operations") { bench in
+        ConformanceCheck("A worker whose operations were recovered can neither settle nor claim operations") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let claimed = try await bench.running(worker)
             _ = try await bench.abandon(worker)
@@ -26,7 +26,7 @@ extension BrokerConformance {
             try bench.expect(again.id == claimed.id && again.fence > claimed.fence, "it has a higher fence")
             try bench.expect(try await bench.complete(again, other), .done(.finished), "the completion")
         },
-        ConformanceCheck("Abandoning one worker changes nothing for others; abandoning an unknown one does nothing") {
+        ConformanceCheck("Recovering one ended worker changes nothing for others; an unknown worker changes nothing") {
             bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let kept = try await bench.running(other)
@@ -39,7 +39,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.snapshot().workers.map(\.worker), [other.description], "the workers")
             try bench.expect(try await bench.complete(kept, other), .done(.finished), "the completion")
         },
-        ConformanceCheck("An operation with a requested cancel ends as cancelled when its worker is abandoned") {
+        ConformanceCheck("An operation with a requested cancel ends as cancelled when its ended worker is recovered") {
             bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
@@ -47,7 +47,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.abandon(worker), SweepReply(), "the reply to abandon")
             try await bench.expectState(claimed.id, .cancelled)
         },
-        ConformanceCheck("A worker with many operations is abandoned in steps and claims nothing between them") {
+        ConformanceCheck("An ended worker with many operations is recovered in steps and claims nothing between them") {
             bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let ids = try await bench.enqueue(250, tracked: false)

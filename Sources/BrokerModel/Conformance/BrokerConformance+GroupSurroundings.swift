@@ -206,7 +206,7 @@ extension BrokerConformance {
             try await bench.expectState(group.id, .finished)
             try await there.expectState(outer, .finished)
         },
-        ConformanceCheck("A member whose producer died before its enqueue counts as removed after 10 minutes") {
+        ConformanceCheck("A member whose producer died before the enqueue counts as removed after 10 minutes") {
             bench in
             let group = try await bench.group()
             let name = DependencyName(OperationID(), queue: BrokerBench.otherQueue)

@@ -11,7 +11,7 @@ extension BrokerConformance {
             let group = try await bench.group()
             let members = try await bench.members(2, of: group)
             let running = try await bench.claim(worker, 9).operations
-            try bench.expect(running.map(\.id), members, "the group is not handed out")
+            try bench.expect(running.map(\.id), members, "the group is not claimed")
             _ = try await bench.complete(running[0], worker)
             let shown = try await bench.existing(group).links
             try bench.expect(shown.isOpen && shown.needCount == 2 && shown.unmetCount == 2, true, "one has not ended")

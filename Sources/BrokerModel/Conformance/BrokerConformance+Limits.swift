@@ -187,7 +187,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.complete(running, lost), .stale, "what the lost worker writes")
             try bench.expect(try await bench.claim(other, 4), Claim(status: .limited), "a claim after that")
         },
-        ConformanceCheck("A forced cancel and an abandoned worker free the places of their operations") { bench in
+        ConformanceCheck("A forced cancel and a recovered worker free the places of their operations") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             try await bench.limit(1)
             for isTracked in [true, false] {

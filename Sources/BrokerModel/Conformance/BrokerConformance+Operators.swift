@@ -206,7 +206,7 @@ extension BrokerConformance {
                 let young = try await bench.cancelledBatch(1)
                 _ = try await bench.broker.awaitEnd(of: young, queue: bench.queue, timeout: .zero)
                 for _ in 1...25 { try await bench.cancelledBatch(10) }
-                try bench.expect(try await bench.snapshot().counts[.cancelled], 501, "kept when nobody waits")
+                try bench.expect(try await bench.snapshot().counts[.cancelled], 501, "kept when no client waits")
             },
         ]
         + TerminalEnd.allCases.map { end in

@@ -22,7 +22,7 @@ extension QueueModel {
         return [.blocked, .dead].contains(effectiveState(of: stored.record))
     }
 
-    /// The first of the groups that takes no more members; nil = all of them do.
+    /// The first of the groups that accepts no more members; nil = all of them accept members.
     func groupWithoutRoom(_ ids: [OperationID]) -> OperationID? {
         ids.first { id in
             let isFull = (needs[id]?.count ?? 0) + (open.contains(id) ? 1 : 0) >= GroupTerms.mostMembers

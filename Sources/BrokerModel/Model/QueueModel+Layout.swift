@@ -186,7 +186,7 @@ extension QueueLayout {
         return layout
     }
 
-    /// - Parameter place: nil = the set does not tell where an operation is.
+    /// - Parameter place: nil = membership in the set does not show the state of an operation.
     fileprivate mutating func add(_ set: ScoredSet, _ name: String, _ place: Place?) {
         add(set.entries[...], name, place)
     }

@@ -150,7 +150,8 @@ struct ExecFailure: OperationFailing, CustomStringConvertible {
         case .killed(let signal):
             throw ExecFailure(type: "exit", "\(program) was ended by signal \(signal)\(words)", ["signal": Int(signal)])
         case .refused(let step, let code): throw ExecFailure(starting: request, step, code)
-        case .guardLost: throw ExecFailure(type: "exec", "the guard of \(program) was killed, and the program with it")
+        case .guardLost:
+            throw ExecFailure(type: "exec", "the process that guards \(program) was killed, and the program with it")
         }
     }
 }

@@ -26,7 +26,7 @@ extension ExecFailure {
             case .directory: "cannot enter the folder \"\(request.directory)\" (cwd): \(reason)"
             case .search: reason + Self.searched(request)
             case .program: Self.executed(request, code, reason)
-            case .process: "cannot make a process: \(reason)"
+            case .process: "cannot create a process: \(reason)"
             }
         self.init(notStarted: "\(request.arguments[0]): \(problem)", code)
     }
@@ -34,7 +34,7 @@ extension ExecFailure {
     private static func searched(_ request: GuardRequest) -> String {
         switch request.search() {
         case .forbidden(let place): ": \"\(place)\" is not executable"
-        case .missing, .found: ", no such program in PATH \"\(request.path)\""
+        case .missing, .found: ", program not found in PATH \"\(request.path)\""
         }
     }
 

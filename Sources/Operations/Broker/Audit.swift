@@ -48,9 +48,9 @@ package protocol BrokerAudit: Sendable {
     func register(queue: String) async throws
 }
 
-/// A fault that a script found.
+/// A problem that a script found.
 package struct AuditFinding: Sendable, Equatable {
-    /// The kind of fault: `counter`, `twice`, `lost`, `noLease` …
+    /// The kind of problem: `counter`, `twice`, `lost`, `noLease` …
     package var code: String
     package var queue: String
     /// The affected operation, worker or field.

@@ -44,7 +44,7 @@ package struct NewOperation: Sendable, Equatable {
         )
     }
 
-    /// The header with durations, then the envelope: the element of a lane, except for its times.
+    /// The header and the envelope, as in an element of a lane. The times in the header are durations from now.
     package var element: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(elementByteCount)

@@ -113,12 +113,12 @@ package enum UniqueKeyRule {
     package static func check(_ key: String) throws(OperationsError) {
         let quoted = OperationsError.quoted(key)
         guard !key.isEmpty else {
-            throw OperationsError(.invalidOption, "the unique key is empty: give 1 to \(longest) bytes of text")
+            throw OperationsError(.invalidOption, "the unique key is empty: use 1 to \(longest) bytes of text")
         }
         guard key.utf8.count <= longest else {
             throw OperationsError(
                 .invalidOption,
-                "the unique key \(quoted) has \(key.utf8.count) bytes: at most \(longest); use a digest of what is longer"
+                "the unique key \(quoted) has \(key.utf8.count) bytes: use at most \(longest), for example a digest"
             )
         }
         guard !key.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {

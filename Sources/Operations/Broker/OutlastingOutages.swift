@@ -17,7 +17,7 @@ package func outlastingOutages<Result>(
         do { return try await read() } catch let error as OperationsError where error.isOfOutage {
             guard goesOn() else { throw error }
             if let deadline, ContinuousClock.now >= deadline {
-                throw OperationsError(.timedOut, "the time is over, and Redis does not answer: \(error.message)")
+                throw OperationsError(.timedOut, "the wait timed out while Redis did not answer: \(error.message)")
             }
             if isFirst { onOutage(error) }
             isFirst = false

@@ -134,7 +134,10 @@ public enum QueueLimit: Sendable, Hashable {
         try check(rate.count, "the rate of \(what)")
         try check(rate.burst, "the burst of \(what)")
         guard rate.period >= .milliseconds(1), rate.period <= .seconds(86_400) else {
-            throw OperationsError(.invalidOption, "the time of a rate must be from 1ms to 1d")
+            throw OperationsError(
+                .invalidOption,
+                "the period of the rate of \(what) is \(rate.period): use 1ms to 1d"
+            )
         }
     }
 

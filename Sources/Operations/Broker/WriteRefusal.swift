@@ -115,7 +115,7 @@ extension ServerAudit {
         else { return nil }
         return refusal(
             .full,
-            "its memory is full (maxmemory is \(limit) bytes); what is there still runs and ends",
+            "its memory is full (maxmemory is \(limit) bytes); stored operations still run and end",
             fix: "redis-cli CONFIG SET maxmemory \(limit + max(limit / 4, 64 << 20))"
         )
     }

@@ -38,7 +38,7 @@ package struct MiddlewareChain: Sendable {
         guard let answer = answer.withLock({ $0 }) else {
             throw OperationsError(
                 .invalidOption,
-                "a middleware returned without a call of next, so nothing was enqueued: call it, or throw an error"
+                "a middleware returned without calling next, so nothing was enqueued: call next, or throw an error"
             )
         }
         return answer
@@ -88,8 +88,8 @@ extension EnqueueRequest {
         guard operations.map(\.id) == new.map(\.id) else {
             throw OperationsError(
                 .invalidOption,
-                "a middleware passed on \(operations.count) operations of \(new.count), or in another order: "
-                    + "pass on all of them, or throw an error"
+                "a middleware passed on \(operations.count) of \(new.count) operations, or changed their order: "
+                    + "pass on all of them in order, or throw an error"
             )
         }
         return try zip(operations, new).map { operation, new throws(OperationsError) in

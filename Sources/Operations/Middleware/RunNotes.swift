@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The facts about a run that a worker tells its middleware besides the context.
+/// The facts about a run that a worker reports to its middleware in addition to the context.
 package final class RunNotes: Sendable {
     /// How a run ended.
     package struct End: Sendable {

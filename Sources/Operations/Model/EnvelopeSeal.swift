@@ -70,6 +70,9 @@ extension OperationEnvelope {
         try self.init(bytes)
         guard let key = encryptionKey else { return }
         let name = OperationsError.quoted(key)
-        throw SealFailure(.unknownKey, "the arguments are encrypted with the key \(name), and there are no keys here")
+        throw SealFailure(
+            .unknownKey,
+            "the arguments are encrypted with the key \(name), and this program has no keys: set SLUICE_KEYS_FILE"
+        )
     }
 }

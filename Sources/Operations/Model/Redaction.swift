@@ -25,7 +25,7 @@ package struct Redaction: Sendable, Equatable {
             guard ["args", "result"].contains(parts[0]), !parts.contains("") else {
                 throw OperationsError(
                     .invalidOption,
-                    "\(OperationsError.quoted(String(path))) names nothing to hide: use args.KEY, args.*.KEY or result.KEY"
+                    "the path to hide, \(OperationsError.quoted(String(path))), is not valid: use args.KEY, args.*.KEY or result.KEY"
                 )
             }
             paths.append(parts)

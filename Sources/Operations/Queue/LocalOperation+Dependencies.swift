@@ -109,7 +109,7 @@ extension LocalOperation {
             if guardedState == .cancelled { return .success(false) }
             guard attempt == 0, !isQueued else {
                 return .failure(
-                    OperationsError(.refused, "an operation is added once, to one queue, before it has started")
+                    OperationsError(.refused, "the operation is in a queue already, or has started: add it once")
                 )
             }
             core.scheduler.withLock { scheduler in

@@ -1,6 +1,5 @@
--- Looks at operations of other queues that operations of this queue depend on. Returns those whose queues have to be
--- asked for their states now, and forgets operations without dependents. Only operations whose time has come are looked
--- at.
+-- Looks at operations of other queues that operations of this queue depend on. Only operations that are due are looked
+-- at. Returns those whose state must be asked for now, and forgets those without dependents.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
 -- Output   1 if more are to be looked at now, then QUEUE/ID of each operation to ask for, and "cancel ID" of each group
@@ -18,7 +17,7 @@ local SECOND_ASK, NEXT_ASK, IDLE = 60000, 300000, 3600000
 local LOOK_AGAIN = 10000
 local reply = { 0 }
 
--- Looks at the first dependents. Returns how many are left, whether one of them waits, and whether there may be more.
+-- Looks at the first dependents. Returns their number, whether one of them still waits, and whether more may exist.
 local function look_at_dependents(name)
   local ids, left, is_awaited = call('ZRANGE', dependents_key(name), '0', format('%d', DEPENDENTS - 1)), 0, false
   for i = 1, #ids do
@@ -42,22 +41,24 @@ local function look_at(name)
     return nil
   end
   local about = call('HMGET', remote_key(name), 'state', 'asks')
-  -- Dependents that have not heard of the last end come first.
+  -- The set begins with dependents that were not notified of the last end. If none of them waits, the state is rarely
+  -- asked for.
   if not is_awaited and (about[1] == 'f' or not may_be_more) then return IDLE end
   reply[#reply + 1] = name
   call('HSET', remote_key(name), 'asks', format('%d', (about[2] or 0) + 1))
   return about[2] and NEXT_ASK or SECOND_ASK
 end
 
--- After an outage an opener gets the time of another lease. Only a heartbeat notices an outage.
+-- After an outage, the opener of a group has another lease of time. Until the first heartbeat after the outage, only
+-- the time since `lastSeen` shows the outage.
 local function is_outage(lease)
   local m = call('HMGET', META, 'leaseFloor', 'lastSeen', 'longestGap')
   local seen = tonumber(m[2] or now)
   return tonumber(m[1] or 0) + lease >= now or now < seen or (m[3] and now - seen > tonumber(m[3]))
 end
 
--- Looks at an open group whose opener was silent for its lease, or at a cancelled group with members that have not
--- ended. Returns milliseconds until the next look; nil = none.
+-- Closes or cancels an open group whose opener was silent for its lease, and reports a cancelled group whose members
+-- have not ended. Returns milliseconds until the next look; nil = none.
 local function look_at_group(id)
   local head = head_of(id)
   local group = head and state_of(head) == 'b' and group_members().group_of(id, head)

@@ -73,7 +73,7 @@ local function walk_lane()
   return format('%d', position)
 end
 
--- Takes an operation out of a set of its limit key, so that others of the key go on.
+-- Removes an operation from a set of its limit key, so that other operations of the key continue.
 local function leave_key_places(member)
   call('ZREM', key, member)
   limits_of_keys().touch(string.match(about, '^%d+:(.*)$'))
@@ -100,8 +100,8 @@ local function check_member(id, state)
   end
 end
 
--- An operation with a deadline must still wait. An entry that begins with * is a limit key without a start, and not an
--- id.
+-- Checks that an operation with a deadline still waits. An entry that begins with * is a limit key whose rate is used
+-- up, and not an id.
 local function check_expiring(id)
   if find(id, '*', 1, true) == 1 then return end
   local head = head_of(id)

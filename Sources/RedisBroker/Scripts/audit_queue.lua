@@ -54,8 +54,8 @@ local function check_unhandled()
 end
 local unhandled, unhandled_count = check_unhandled()
 
--- Checks that waiting operations of a limit key get a turn. One of the key stands in a lane, or one runs and gives the
--- turn when it ends, or the key is parked until its next start is back.
+-- Checks that the waiting operations of a limit key will get a turn: an operation of the key stands in a lane, or one
+-- runs and passes the turn on when it ends, or the key is parked until its rate allows the next start.
 local function check_turn(key, waiting, standing)
   if waiting == 0 or standing > 0 or call('EXISTS', PREFIX .. 'running:' .. key) == 1 then return end
   if call('ZSCORE', PREFIX .. 'expiring', '*' .. key) then return end

@@ -71,12 +71,12 @@ local function check_turn(id, head, key)
     { zadd, PREFIX .. 'behind:' .. key, format('%.0f', sequence_of(head)), id })
 end
 
--- Checks a dependency in another queue: it is looked at again, and its dependent has heard of each end that this queue
--- knows.
+-- Checks a dependency in another queue: this queue will ask for its state again, and the dependent was notified of each
+-- end that this queue knows.
 local function check_remote_need(id, name)
   local told, known = call('ZSCORE', dependents_key(name), id), call('HMGET', remote_key(name), 'sequence', 'state')
-  -- A member may have been enqueued again after its end. The answer says whether it was, so a question that is asked
-  -- soon is no finding yet.
+  -- A member may have been enqueued again after its end. The other queue will say so when it is asked, so nothing is
+  -- reported while that question is due soon.
   local asked = tonumber(call('ZSCORE', ASKING, name) or 0)
   local is_asked_soon = asked > 0 and asked <= now + FIRST_ASK
   if known[2] and tonumber(told or 0) < tonumber(known[1]) and not is_asked_soon and not call('ZSCORE', OUTBOX, name) then
@@ -91,17 +91,17 @@ local function check_remote_need(id, name)
   end
 end
 
--- Counts a missing dependency as removed. The dependents go on as their policies say. The new sequence is higher than
--- the last one that they have heard of.
+-- Counts a missing dependency as removed, and lets its dependents continue by their policies. The new sequence is
+-- higher than the last one that they were notified of.
 local function note_gone(dependency, id)
   call('ZADD', dependents_key(dependency), 'NX', '0', id)
   add('notEnqueued', 1)
   note_ended_dependency(dependency, call('HINCRBY', META, 'sequence', 1), 'm')
 end
 
--- Checks a dependency: it has a record, knows its dependent, and will report its end. An operation that has heard of a
--- bad end and still waits needs a person: its policy is hold, or it was retried. The dependency may be removed then:
--- `neverStarts` names such operations.
+-- Checks a dependency: it has a record, lists its dependent, and will report its end. An operation that was notified of
+-- a failed dependency and still waits needs an operator: its policy is hold, or it was retried. That dependency may
+-- have been removed; the finding `neverStarts` names such operations.
 local function check_need(id, dependency, heard)
   if heard == 'm' then return end
   if is_remote(dependency) then return check_remote_need(id, dependency) end
@@ -190,7 +190,7 @@ end
 local function check_orphan(id)
   local keys = {}
   for _, kind in ipairs({ 'x:', 'errors:', 'log:', 'needs:', 'inputs:', 'dependents:' }) do
-    -- Dependents of a removed operation may not have heard of its end yet.
+    -- Dependents of a removed operation may not be notified of its end yet.
     local is_of_outbox = kind == 'dependents:' and call('ZSCORE', OUTBOX, id)
     if not is_of_outbox and call('EXISTS', PREFIX .. kind .. id) == 1 then keys[#keys + 1] = PREFIX .. kind .. id end
   end

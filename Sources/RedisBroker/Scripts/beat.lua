@@ -25,8 +25,8 @@ call('HDEL', META, '')
 local m = call('HMGET', META, 'lastSeen', 'leaseFloor', 'paused', 'pausedUntil', 'cancelledFence', 'unhandled', 'sequence', 'counted',
   'cancelTrace', 'limits', 'recounted', 'bucket', 'schedules')
 
--- After a gap no worker counts as lost for one lease. In a gap no worker sent a heartbeat for so long that the lease of
--- a live one may have run out (Redis was away), or the clock went back.
+-- A gap is a time without any heartbeat in which the lease of a live worker may have lapsed (Redis was away), or a
+-- clock that went back. After a gap, no worker counts as lost for one lease.
 local floor_at = tonumber(m[2] or 0)
 local seen = tonumber(m[1] or now)
 local gap = floor(min(interval + 2000, lease - 1.5 * interval))
@@ -35,9 +35,8 @@ if is_gap then
   floor_at = now + lease
   call('HSET', META, 'leaseFloor', format('%d', floor_at))
 end
--- An outage is shown only with a second fact. The gap was an outage if a worker from before comes back after it; a
--- lapsed lease means nothing until the floor then. If only new workers send heartbeats, no worker was running, and
--- those from before are lost.
+-- A gap was an outage if a worker from before the gap sends a heartbeat again. Until `floor_at`, a lapsed lease then
+-- proves no loss. If only new workers send heartbeats, no worker was running, and the workers from before are lost.
 if floor_at >= now then
   local held_until = call('ZSCORE', PREFIX .. 'leases', worker)
   if held_until and (is_gap or tonumber(held_until) < now) then
@@ -78,8 +77,8 @@ if not paused then
   end
 end
 
--- Limits use the count of running operations. If it leaves no room, the operations are counted again, once an interval,
--- unless the queue has more workers than a call may look at.
+-- A concurrency limit relies on the stored count of running operations. If that count leaves no room, the operations
+-- are counted again, at most once per heartbeat interval, and only in a queue with at most 1,000 workers.
 local function recount()
   local workers, held = call('ZRANGE', PREFIX .. 'leases', 0, 999), 0
   if call('ZCARD', PREFIX .. 'leases') > #workers then return end

@@ -34,8 +34,8 @@ local function look_at(worker, fence, element)
   found[#found + 1] = worker
 end
 
--- Returns the fences of a worker behind the last one, in order, and whether these are all. If the fences are many, it
--- returns about the first BATCH, because sorting all takes longer than looking at these.
+-- Returns the fences of a worker after the last one, in order, and whether these are all. Of many fences, it returns
+-- only about the first BATCH, because sorting all of them takes longer than searching these.
 local function next_fences(worker)
   local keys, rest, lowest, highest = call('HKEYS', PREFIX .. 'inflight:' .. worker), {}, nil, nil
   for i = 1, #keys do

@@ -16,7 +16,7 @@
 -- include: finish
 -- include: flush
 local by, id = ARGV[1], ARGV[2]
--- Members come by the thousands, and no operator has changed anything, so the change of a group is not noted.
+-- A group gets thousands of members, and not from an operator, so a change of a group is not recorded as an event.
 local is_of_group = false
 
 local function parsed()

@@ -23,8 +23,8 @@ local function repeated(fence, id)
   return find('tdcbsru', stored_state_of(head), 1, true) and '=' or '0'
 end
 
--- Runs an operation later again, as its body has asked. The operation started in time, so its deadline no longer
--- counts. The run ended by itself, so lost workers are counted anew.
+-- Queues or schedules the next run of an operation whose body snoozed or left its slot. The operation started in time,
+-- so its deadline no longer applies. The run ended by itself, so the count of lost workers restarts.
 local function run_again(id, head, kind, pause, reason)
   local extras = extras_key(id)
   add('returned', 1)

@@ -1,4 +1,4 @@
--- Lets operations of another queue depend on these: that queue hears of their ends from now on.
+-- Lets operations of another queue depend on these: from now on their ends are relayed to that queue.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  the queue of the dependents  ARGV[2…] ids, at most 500
 -- Output   for each "STATE SEQUENCE" and its result, if it has finished and the result is short. The state is f d c e,
@@ -12,7 +12,7 @@
 local DEPENDENT_QUEUES = 64
 local queue, reply, bytes = ARGV[1], {}, 0
 
--- Returns the end of a removed operation, if the other queue has not heard of it.
+-- Returns the end of a removed operation, if it was not relayed to the other queue yet.
 local function said_of_removed(id)
   local score = call('ZSCORE', outbox_of(queue), id)
   if not score then return '? 0' end
@@ -20,7 +20,7 @@ local function said_of_removed(id)
   return state .. format(' %.0f', sequence)
 end
 
--- Adds the queue to those that hear of the end. Returns false if they are too many.
+-- Adds the queue to those that are notified of the end. Returns false if they are too many.
 local function add_queue(id, head)
   local queues, n = call('HGET', extras_key(id), 'dependentQueues') or '', 0
   for known in string.gmatch(queues, '%S+') do

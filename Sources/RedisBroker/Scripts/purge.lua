@@ -43,8 +43,8 @@ local function purge_set(key)
   return #ids == 0
 end
 
--- Purges a lane from its head; elements that stay go back there. Later operations stand behind the others of their
--- lane, so a part in which all stay is the end.
+-- Purges a lane from its head; elements that stay go back to the head. Operations enqueued after the purge began are at
+-- the tail, so the lane is done once a part has nothing to remove.
 local function purge_lane(key)
   local kept, found = {}, false
   while has_room() do
@@ -72,8 +72,9 @@ local function purge_lane(key)
   return not found
 end
 
--- Purges the operations of a limit key that wait in no lane. The place comes before the lanes, whose operations would
--- make way for them. `passed` is the cursor of a scan: the keys that it names are purged before it goes on.
+-- Purges the operations of a limit key that wait in no lane. This place comes before the lanes, because each operation
+-- that leaves a lane would make way for one of these. `passed` is the cursor of a scan; its keys are purged before the
+-- scan continues.
 local function purge_key(key)
   for lane = 0, 4 do
     local first = place_score_of(lane, 0)

@@ -1,4 +1,4 @@
--- Takes ends that another queue has to hear of, for a second; `resolve` there and `relayed` here follow.
+-- Reserves ends to relay to another queue, for one second; the caller then calls `resolve` there and `relayed` here.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV     none
 -- Output   the other queue, then for each end: id, sequence, letter, and its result if it has finished and the result
@@ -10,7 +10,7 @@
 local AT_ONCE = 100
 local TURN = 1000
 
--- Takes the first queue with ends that no other relay has taken.
+-- Reserves the first queue with ends that no other relay has reserved.
 local function take_queue()
   for _ = 1, 8 do
     local queue = call('ZRANGEBYSCORE', OUTBOXES, '-inf', NOW, 'LIMIT', '0', '1')[1]

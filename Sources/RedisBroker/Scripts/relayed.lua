@@ -1,5 +1,5 @@
--- Notes that another queue has heard of these ends. An operation that was tried again meanwhile has another end, or
--- none: such an entry stays.
+-- Notes that another queue has stored these ends. If an operation was retried meanwhile, it has another end or none,
+-- and its entry stays.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  the other queue  ARGV[2…] id, sequence and letter of each end
 -- Output   1 if more can be relayed now

@@ -17,11 +17,12 @@ call('HDEL', META, '')
 -- Handles the links of an ended operation.
 local function remove_links(id, head, state)
   if stored_state_of(head) ~= state then
-    -- A cancel of the queue has ended the operation, and it is not cleared away yet: its dependents have heard nothing.
+    -- A cancel of the queue has ended the operation, and no sweep has cleared it away yet, so its dependents were not
+    -- notified.
     end_links(id, head, 'm')
   elseif state ~= 'f' then
     note_removals({ id })
-    -- As many dependents as this call may notify hear of it at once.
+    -- This call notifies as many dependents as it may; a sweep notifies the rest.
     local score = call('ZSCORE', OUTBOX, id)
     if score then
       call('ZREM', OUTBOX, id)

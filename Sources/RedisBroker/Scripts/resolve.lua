@@ -14,8 +14,8 @@
 local DEPENDENTS = 100
 
 if not is_queue_name(ARGV[1]) or #ARGV > 1 + 4 * BATCH then return redis.error_reply(format('ERR sluice: resolve got queue "%.99s" and %d operations: expected a queue name (1 to 128 letters, digits, ".", "_" or "-") and at most %d operations', ARGV[1], (#ARGV - 1) / 4, BATCH)) end
--- Notes a dependency that has not ended since it got this sequence: no earlier end counts, not even one on its way. If
--- the dependency had ended before, it is tried again, and its groups wait for it.
+-- Notes a dependency that has not ended since it got this sequence. No earlier end counts, not even one that arrives
+-- later. If the dependency had ended before, it was retried, and its groups wait for it again.
 local function note_live(name, sequence, ended)
   call('HSET', remote_key(name), 'sequence', format('%.0f', sequence - 1))
   if not ended then return end

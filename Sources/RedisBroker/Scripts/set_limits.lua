@@ -1,8 +1,7 @@
 -- Sets or removes limits of a queue, and of its limit keys.
 -- KEYS[1]  {namespace/queue}:meta
 -- ARGV[1]  by (one word)  ARGV[2] how many may run at once: '' = as it was, 0 = any number
--- ARGV[3]  how many may start, in how many ms, and how many of them at once, with spaces between: '' = as it was,
---          0 = any number
+-- ARGV[3]  the rate, "starts period-in-ms burst": '' = as it was, 0 = any number
 -- ARGV[4…] for each key (* = all keys without limits of their own): the key, how many of it may run at once, its
 --          weight, and how many of it may start, as above. For each value: '' = as it was, - = as for all keys
 -- Output   the limits as META has them ('' = none), then each key and its limits; or an error, if there are too many

@@ -110,7 +110,7 @@ final class ClusterRouter: @unchecked Sendable {
     }
 
     private var noNode: RedisError {
-        RedisError(.unreachable, "no node of the cluster has the slot", endpoint: connector.endpoint.description)
+        RedisError(.unreachable, "no cluster node serves the slot of the key", endpoint: connector.endpoint.description)
     }
 
     // MARK: Answers

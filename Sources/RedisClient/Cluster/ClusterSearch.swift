@@ -84,7 +84,7 @@ final class ClusterSearch {
     static func read(_ replies: [RedisValue], from host: Host) throws -> (map: SlotMap, isWhole: Bool) {
         if let error = replies[0].error { throw notOfCluster(error) }
         guard let map = SlotMap(replies[0], from: host) else {
-            throw RedisError(.unreachable, "it knows of no node that has slots")
+            throw RedisError(.unreachable, "it knows no node with slots; see: redis-cli --cluster check")
         }
         return (map, replies[1].string?.contains("cluster_state:ok") ?? true)
     }
@@ -101,7 +101,7 @@ final class ClusterSearch {
         var failure = RedisError(server: error)
         if error.message.contains("cluster support disabled") {
             failure.code = .badURL
-            failure.message = "the server is no node of a cluster: use redis:// in place of redis+cluster://"
+            failure.message = "the server is not a cluster node: use redis:// instead of redis+cluster://"
         }
         return failure
     }
@@ -147,7 +147,7 @@ final class ClusterSearch {
         if let refusal { return refusal }
         return RedisError(
             .unreachable,
-            "no node of the cluster says where its slots are: \(failures.joined(separator: "; "))",
+            "no node of the cluster returned its slot map: \(failures.joined(separator: "; "))",
             endpoint: connector.endpoint.description
         )
     }

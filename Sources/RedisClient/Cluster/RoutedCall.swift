@@ -53,7 +53,7 @@ struct RoutedCall: Sendable {
         let last = reason.map { "; last: \($0.message)" } ?? ""
         return RedisError(
             .unreachable,
-            "the cluster did not take the command in time (tried \(refusals) times\(last))",
+            "the cluster did not execute the command in time (tried \(refusals) times\(last))",
             cause: reason,
             endpoint: reason?.endpoint
         )

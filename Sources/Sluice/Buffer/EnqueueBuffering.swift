@@ -17,7 +17,7 @@ public struct EnqueueBuffering: Sendable, Equatable {
     /// How long an enqueue waits for Redis before it leaves its operations in the buffer, and for room in a full
     /// buffer.
     ///
-    /// The wait for room begins anew with each operation. The wait for Redis begins when all operations are in the
+    /// The wait for room restarts with each operation. The wait for Redis begins when all operations are in the
     /// buffer. An enqueue of one operation therefore waits at most twice this long. An enqueue of many can wait longer,
     /// as long as room for each operation comes in time.
     public var patience: Duration

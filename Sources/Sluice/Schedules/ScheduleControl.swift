@@ -212,7 +212,7 @@ public struct ScheduleControl: Sendable {
     }
 
     private static func contended(_ id: String) -> OperationsError {
-        OperationsError(.refused, "schedule \(id) was changed by others during \(tries) attempts: try again")
+        OperationsError(.refused, "other clients changed schedule \(id) during \(tries) attempts: try again")
     }
 
     private func check(_ id: String, _ queue: String) throws(OperationsError) {

@@ -153,7 +153,7 @@ struct StuckExamination {
             queue: snapshot.queue,
             worker.worker,
             "worker \(info.name) on \(info.host) holds \(many) that it does not run, such as \(first.header.id)",
-            fix: "end its process \(info.pid) on \(info.host): what it holds runs again elsewhere"
+            fix: "end its process \(info.pid) on \(info.host): other workers then run its operations again"
         )
         diagnosis.weight = missing
         return diagnosis
@@ -172,7 +172,7 @@ struct StuckExamination {
             queue: queue,
             worker.worker,
             "the clock of worker \(info.name) on \(info.host) is \(much) \(ahead > 0 ? "ahead of" : "behind") that of Redis: "
-                + "times in what it logs are wrong",
+                + "the times in its log are wrong",
             fix: "set the clock of \(info.host)"
         )
     }

@@ -42,7 +42,7 @@ struct FiguresSpan: Sendable, Equatable {
 
     private static func tooLong(_ what: String, _ time: Duration) -> CLIError {
         CLIError.usage(
-            "\(what): \(DurationText.exact(time)) is longer than the 30 days that are kept",
+            "\(what): \(DurationText.exact(time)) is longer than 30 days, which is how long statistics are stored",
             fix: "--since 30d"
         )
     }

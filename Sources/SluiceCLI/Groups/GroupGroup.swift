@@ -17,7 +17,8 @@ package struct GroupGroup: ParsableCommand {
 
                 A group ends when it is closed and all its members have ended, in whatever queues they are: finished if all of them have \
                 finished, cancelled if it was cancelled, otherwise dead. When members of a dead group are retried and finish, so does the group. \
-                A group is an operation that never runs: enqueue --after GROUP waits for it, and show, explain and graph know it.
+                A group is an operation that never runs: enqueue --after GROUP waits for it, and show, explain and \
+                graph display it.
                 """,
             subcommands: [
                 GroupOpenVerb.self, GroupAddVerb.self, GroupCloseVerb.self, GroupListVerb.self, GroupShowVerb.self,

@@ -16,8 +16,8 @@ package struct GroupAddVerb: GroupVerb {
                   \(Program.name) group add nightly-2026-01-31 7QK2MX mail/01J9ZM2QW3N8B5T4D7K6R1XYPE
                   \(Program.name) list -o id tag:import | \(Program.name) group add 7QK2MX -
 
-                The operations may be in any queues, also executing or ended; untracked ones are refused. What waits for the group cannot be in it. \
-                New operations enter a group with enqueue --group.
+                The operations may be in any queues, and may be executing or ended; untracked ones are refused. An \
+                operation that waits for the group cannot be a member. To enqueue new members: enqueue --group
                 """
         )
     }
@@ -82,7 +82,8 @@ package struct GroupCloseVerb: GroupVerb {
                 EXAMPLES
                   \(Program.name) group close nightly-2026-01-31
 
-                While members of it have not ended, others can be added all the same. A group that is closed already stays so.
+                Members can still be added to a closed group until all its members have ended. Closing it again \
+                changes nothing.
                 """
         )
     }
@@ -122,9 +123,10 @@ package struct GroupCancelVerb: GroupVerb {
                   \(Program.name) group cancel nightly-2026-01-31 --reason "wrong day"
                   \(Program.name) group cancel 7QK2MX --wait=10s -y
 
-                The group takes no more members. What waits ends at once, what runs is asked to stop, also in groups that are in it. The group ends \
-                as cancelled when the last of them has ended, and --wait waits for that.
-                Exit status: as of cancel.
+                The group accepts no more members. Waiting members end at once and running ones are asked to stop, \
+                also in inner groups. The group ends as cancelled when its last member has ended, and --wait waits for \
+                that.
+                Exit status: as for cancel.
                 """
         )
     }

@@ -18,10 +18,10 @@ package struct GroupOpenVerb: Verb {
                   \(Program.name) group open part --group $id
                   \(Program.name) group open nightly --lease 5m --if-abandoned cancel
 
-                Called again with the same --id it prints the same group, which stays as it is. A group that has finished, was cancelled or has expired \
-                takes no more members: then it is refused (5). An open group to which nothing is added for the \
-                time of --lease, and which is not closed, is closed or cancelled by a worker of its queue, as --if-abandoned says. \
-                Its members may be in any queues.
+                With an --id that exists, open prints the existing group, which does not change. A group that has \
+                finished, expired or was cancelled accepts no more members, so it is refused (5). If an open group is \
+                not closed and gets no new member for the time of --lease, a worker of its queue closes or cancels it, \
+                as --if-abandoned says. Members may be in any queues.
                 """
         )
     }
@@ -31,7 +31,7 @@ package struct GroupOpenVerb: Verb {
     @Option(help: ArgumentHelp("Set the id, or any text: the same text is the same group.", valueName: "key"))
     var id: String?
     @Option(name: [.short, .customLong("tag")], help: "Add a tag; may be repeated.") var tag: [String] = []
-    @Option(help: ArgumentHelp("Let it be a member of this group; may be repeated.", valueName: "group"))
+    @Option(help: ArgumentHelp("Make the new group a member of this group; may be repeated.", valueName: "group"))
     var group: [String] = []
     @Option(help: "Expire if it has not ended within this time, for example 2h.", transform: DurationText.parse)
     var expires: Duration?

@@ -11,7 +11,7 @@ package struct GroupShowVerb: GroupVerb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",
-            abstract: "Show a group: how far it is, and which members have not finished.",
+            abstract: "Show a group: its progress, and which members have not finished.",
             discussion: """
                 EXAMPLES
                   \(Program.name) group show nightly-2026-01-31

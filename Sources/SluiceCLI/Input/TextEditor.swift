@@ -17,7 +17,7 @@ struct TextEditor: Sendable {
     ///   not JSON.
     func edit(_ json: [UInt8], of name: String) throws -> [UInt8] {
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else {
-            throw CLIError(.refused, "an editor needs a terminal", fix: "give what changes as options or k=v")
+            throw CLIError(.refused, "an editor needs a terminal", fix: "pass the changes as options or k=v")
         }
         let manager = FileManager.default
         let folder = manager.temporaryDirectory.appendingPathComponent("sluice-\(UUID().uuidString)")
@@ -33,7 +33,7 @@ struct TextEditor: Sendable {
         try open(file)
         let saved = Array(try Data(contentsOf: file))
         do { return Array(try JSONValue(parsing: saved).serialized().utf8) } catch {
-            throw CLIError.usage("what was saved is not JSON: \(error); nothing was changed", fix: "edit it again")
+            throw CLIError.usage("the saved text is not JSON: \(error); nothing was changed", fix: "edit it again")
         }
     }
 
@@ -50,7 +50,7 @@ struct TextEditor: Sendable {
         try process.run()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
-            throw CLIError(.refused, "the editor ended with \(process.terminationStatus); nothing was changed")
+            throw CLIError(.refused, "the editor exited with \(process.terminationStatus); nothing was changed")
         }
     }
 }

@@ -46,10 +46,10 @@ package struct GlobalOptions: ParsableArguments {
     @Flag(name: .long, help: "Print data and errors only.")
     var quiet = false
 
-    @Flag(name: [.short, .long], help: "Say more.")
+    @Flag(name: [.short, .long], help: "Print more details.")
     var verbose = false
 
-    @Flag(name: [.short, .long], help: "Do not ask: what the command does is confirmed.")
+    @Flag(name: [.short, .long], help: "Do not ask for confirmation.")
     var yes = false
 
     @Flag(name: .long, help: "Never ask; refuse commands that need a confirmation.")

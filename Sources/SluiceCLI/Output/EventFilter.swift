@@ -17,10 +17,10 @@ struct EventFilter: Sendable {
         query = try OperationQuery(typed: words)
         self.onlyChanges = onlyChanges
         guard query.terms.allSatisfy({ Self.fields.contains($0.field) }) else {
-            throw .usage("events are found by state, queue and id only", fix: "state:dead queue:mail id:01J…")
+            throw .usage("events can be filtered only by state, queue and id", fix: "state:dead queue:mail id:01J…")
         }
         guard !onlyChanges || !query.terms.contains(where: { $0.field == .state }) else {
-            throw .usage("a change has no state", fix: "drop state: or --changes")
+            throw .usage("--changes excludes state:, because a change has no state", fix: "drop state: or --changes")
         }
     }
 

@@ -30,7 +30,7 @@ package enum ExitStatus: Int32, Error, CaseIterable, Sendable {
         case .usage: "usage: an argument or input is wrong; nothing was done"
         case .unreachable: "Redis cannot be reached"
         case .bug: "a bug in this program"
-        case .unwritten: "stdout cannot be written; stderr says what was done"
+        case .unwritten: "cannot write to stdout; stderr says what was done"
         case .replaced: "worker --stuck replace: an operation was stuck; start the worker again"
         case .stopped: "a process of worker --processes: an operator has stopped it; it is not started again"
         case .denied:

@@ -62,7 +62,7 @@ package enum ErrorTranslation {
             status,
             error.message,
             notes: isOptional
-                ? ["--allow-eviction works all the same, and loses operations when the memory is full"] : [],
+                ? ["--allow-eviction starts anyway, and operations are lost when the memory is full"] : [],
             // `-N` overrides the variable that the worker's own fix sets.
             fix: error.code == .incompatible ? otherNamespace(settings) : error.fix
         )

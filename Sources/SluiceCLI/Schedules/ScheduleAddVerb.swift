@@ -26,12 +26,14 @@ package struct ScheduleAddVerb: Verb {
 
                 A cron expression has the fields minute, hour, day of the month, month and day of the week, and before them the seconds if there \
                 are six: *, 1,5, 1-5, */10, JAN-MAR, MON. Where both days are given, one of them is enough, as in cron.
-                Where the clocks of its zone change, a fixed time runs once: at the first instant after a skipped time, at the first of two \
-                equal ones. With * in front of the minute or the hour it runs by elapsed time (*/15 * * * *: each quarter of an hour), and not for a \
-                time that they skip.
-                --overlap: skip and join enqueue nothing while an earlier operation waits or runs; replace cancels it; enqueue runs the new one \
-                after it; keepLatest lets it go on, and keeps one that waits, the latest.
-                A schedule that is added again as it is stays as it is. Another one with this id is replaced with --replace only.
+                When the clocks of its zone change, a fixed time runs once: a skipped time runs at the first instant \
+                after it, a repeated time at its first occurrence. A cron expression with * as minute or hour runs by \
+                elapsed time instead (*/15 * * * *: every 15 minutes), and skips times that the clocks skip.
+                --overlap: skip and join enqueue nothing while an earlier operation waits or runs; replace cancels the \
+                earlier one; enqueue runs the new one after it; keepLatest lets a running one continue, and of the \
+                waiting ones keeps only the latest.
+                Adding an unchanged schedule again changes nothing. To replace a schedule with this id by a different \
+                one, add --replace.
                 """
         )
     }
@@ -66,7 +68,7 @@ package struct ScheduleAddVerb: Verb {
     var misfire: ScheduleRules.Misfire = .latest
     @Option(
         help: ArgumentHelp(
-            "Set what becomes of an instant while an operation of the schedule waits or runs (enqueued beside it).",
+            "Set the policy for an instant while an earlier operation waits or runs (default: both run).",
             valueName: "join|skip|replace|enqueue|keepLatest"
         )
     )

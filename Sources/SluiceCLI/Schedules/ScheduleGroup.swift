@@ -5,7 +5,7 @@ package struct ScheduleGroup: ParsableCommand {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "schedule",
-            abstract: "Enqueue operations again and again: add, list, show, pause and preview schedules.",
+            abstract: "Enqueue operations repeatedly: add, list, show, pause and preview schedules.",
             discussion: """
                 EXAMPLES
                   \(Program.name) schedule add cleanup noop --every 10m
@@ -14,7 +14,7 @@ package struct ScheduleGroup: ParsableCommand {
                   \(Program.name) schedule ls
                   \(Program.name) schedule pause nightly
 
-                A worker of a schedule's queue enqueues what is due, each instant once, whichever workers there are.
+                The workers of its queue enqueue the operation of each instant once, however many workers run.
                 """,
             subcommands: [
                 ScheduleAddVerb.self, ScheduleListVerb.self, ScheduleShowVerb.self, ScheduleRemoveVerb.self,

@@ -113,7 +113,7 @@ package struct ScheduleShowVerb: Verb {
                 "no worker serves queue \(schedule.queue)", "  try:  \(Program.name) worker -q \(schedule.queue)",
             ]
         } else if snapshot.paused {
-            lines.append("queue \(schedule.queue) is paused: what is enqueued waits")
+            lines.append("queue \(schedule.queue) is paused: enqueued operations wait")
         }
         lines.append("when       " + (schedule.recurrence?.description ?? "unreadable"))
         lines.append("operation  \(schedule.name) in queue \(schedule.queue)")
@@ -170,7 +170,7 @@ package struct SchedulePauseVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "pause",
-            abstract: "Pause schedules: instants pass without an operation. What was enqueued goes on.",
+            abstract: "Pause schedules: they enqueue nothing. Operations already enqueued continue.",
             discussion: """
                 EXAMPLES
                   \(Program.name) schedule pause nightly
@@ -197,7 +197,7 @@ package struct ScheduleResumeVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "resume",
-            abstract: "Resume paused schedules with the first instant that is to come.",
+            abstract: "Resume paused schedules at their next instant.",
             discussion: """
                 EXAMPLES
                   \(Program.name) schedule resume nightly
@@ -224,7 +224,7 @@ package struct ScheduleRunVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "run",
-            abstract: "Enqueue the operation of a schedule now, besides its instants.",
+            abstract: "Enqueue the operation of a schedule now, in addition to its instants.",
             discussion: """
                 EXAMPLES
                   \(Program.name) schedule run nightly

@@ -42,7 +42,7 @@ enum Connector {
         guard SluiceConfiguration.operationOfThisProcess() == nil else {
             throw CLIError(
                 .badConfiguration,
-                "no Redis is named, and a program that runs as an operation uses no private one",
+                "no Redis URL is set, and a program of an operation cannot use the embedded Redis",
                 fix: "\(Program.name) worker --pass-redis …, or set SLUICE_REDIS_URL in the program"
             )
         }

@@ -29,7 +29,7 @@ struct DependencyTree: Sendable {
 
     private static let most = 20_000
     let client: SluiceClient
-    /// Whether the command applies to a dependent. The search does not continue behind a dependent that is left out.
+    /// Whether the command applies to a dependent. The search does not visit the dependents of one that is left out.
     let isMeant: @Sendable (_ dependent: OperationDetail, _ named: Named) -> Bool
 
     /// The named operations.

@@ -242,7 +242,7 @@ extension EventFeed {
             guard let since = feed.since, let before = part.trimmedBefore, before > part.time - since.wholeMilliseconds
             else { return }
             feed.invocation.console.warn(
-                "queue \(queue): events before \(TimeText.rfc3339(before)) are not kept any more"
+                "queue \(queue): events before \(TimeText.rfc3339(before)) are no longer stored"
             )
         }
 
@@ -269,7 +269,7 @@ extension EventFeed {
                 isAway = false
                 return true
             } catch let error as OperationsError where error.code == .unavailable {
-                if !isAway { feed.invocation.console.note("Redis does not answer; the events go on when it does") }
+                if !isAway { feed.invocation.console.note("Redis does not answer; events continue when it does") }
                 isAway = true
                 return false
             }

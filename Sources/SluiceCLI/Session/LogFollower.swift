@@ -70,7 +70,7 @@ struct LogFollower: Sendable {
         let lines = "\(QuantityText.grouped(count)) earlier \(count == 1 ? "line is" : "lines are") left out"
         let limits = "\(QuantityText.grouped(Defaults.logLines)) lines and \(QuantityText.bytes(Defaults.logBytes))"
         invocation.console.note(
-            "\(lines) and gone: the newest \(limits) of a log are kept; to keep more, let the program write a file"
+            "\(lines): a log stores only its newest \(limits); for longer logs, let the program write a file"
         )
     }
 

@@ -12,7 +12,7 @@ extension SluiceClient {
         guard let seal else {
             let envelope = try OperationEnvelope(bytes)
             guard envelope.signingKey == nil, envelope.encryptionKey == nil else {
-                throw OperationsError(.refused, "is sealed: the keys are needed to seal it anew; give --keys-file")
+                throw OperationsError(.refused, "is signed or encrypted, which needs its keys: add --keys-file FILE")
             }
             return envelope
         }

@@ -26,10 +26,12 @@ package struct CancelVerb: Verb {
 
                 -t compares a tag as it is; in -w 'tag:v1*' the * matches anything at the end.
                 A waiting operation ends at once. A running one gets a cancel request, and --wait waits until it has stopped.
-                --until also cancels what is enqueued later: no operation of the queues that exist now begins that matches name:, \
-                tag: and args.PATH:, until the time is over; `\(Program.name) cancels` lists and removes such standing cancels.
-                --force gives no grace: what runs ends as cancelled at once, even if its worker is frozen, and nothing that it
-                still writes is stored. Its program gets SIGKILL when the worker hears of it; show says when it has stopped.
+                --until also cancels operations that are enqueued later: for this time, no operation that matches \
+                name:, tag: and args.PATH: begins in the queues that exist now. `\(Program.name) cancels` lists and \
+                removes such standing cancels.
+                --force gives no grace: a running operation ends as cancelled at once, even if its worker is frozen, \
+                and its later writes are refused. Its program gets SIGKILL as soon as the worker is notified; show \
+                says when it has stopped.
                 -w and -t cover all operations that exist when the cancel begins, even if they change their state meanwhile.
                 Exit status: 0 cancelled now or before, 3 unknown, 4 not stopped in time, 5 already ended, 6 some of several.
                 """
@@ -47,14 +49,14 @@ package struct CancelVerb: Verb {
     var all = false
     @Option(help: "Store this reason with the operations.")
     var reason = ""
-    @Flag(help: "End what runs at once, without a grace, and refuse what it still writes.")
+    @Flag(help: "End running operations at once, without a grace, and refuse their later writes.")
     var force = false
     @Flag(help: ArgumentHelp("Wait until running operations have stopped (--wait=10s; 30s).", valueName: "duration"))
     var wait = false
     @Option(help: .hidden, transform: DurationText.parse)
     var waitTimeout: Duration?
     @Option(
-        help: ArgumentHelp("With -w or -t: also cancel what comes later, for this long.", valueName: "duration"),
+        help: ArgumentHelp("With -w or -t: also cancel later operations, for this long.", valueName: "duration"),
         transform: DurationText.parse
     )
     var until: Duration?

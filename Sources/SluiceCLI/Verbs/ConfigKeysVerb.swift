@@ -54,7 +54,7 @@ package struct ConfigKeysVerb: Verb {
         let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             let reason = String(cString: strerror(errno))
-            throw CLIError(.refused, "cannot make the keys file \(name): \(reason)", fix: "choose another file name")
+            throw CLIError(.refused, "cannot create the keys file \(name): \(reason)", fix: "choose another file name")
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do { try handle.write(contentsOf: Data(text.utf8)) } catch {

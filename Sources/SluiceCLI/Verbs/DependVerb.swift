@@ -17,8 +17,9 @@ package struct DependVerb: Verb {
                   \(Program.name) depend 7QK2MX --after images/01J9ZM2QW3N8B5T4D7K6R1XYPE:run
                   \(Program.name) depend 7QK2MX --not-after 01J9ZM2QW3N8B5T4D7K6R1XYPE
 
-                --after is as of enqueue: the operation is blocked until these have ended as well. What waits for the operation already, directly \
-                or not, is refused. --not-after removes dependencies. To start it without any of them: \(Program.name) release
+                --after works as in enqueue: the operation is blocked until these operations have ended as well. A \
+                dependency that waits for this operation, directly or not, is refused. --not-after removes \
+                dependencies. To start an operation without its dependencies: \(Program.name) release
                 """
         )
     }

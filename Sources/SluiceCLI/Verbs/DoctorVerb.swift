@@ -13,14 +13,17 @@ package struct DoctorVerb: Verb {
         CommandConfiguration(
             commandName: "doctor",
             abstract:
-                "Find errors: lost or doubled operations, wrong counters, leases, settings of Redis.",
+                "Find errors: lost or duplicated operations, wrong counters, leases, and Redis settings.",
             discussion: """
                 EXAMPLES
                   \(Program.name) doctor
                   \(Program.name) doctor --deep --fix
                   \(Program.name) doctor --deep -o json | jq '.findings[] | select(.severity == "error")'
 
-                Without --fix, doctor changes nothing. It may run at any time, beside busy workers too: what it finds, it looks at three times. Without --deep it examines at most 25,000 keys and 5,000 entries of each place. With --fix it asks, and each change looks once more in the same step. Exit status: 0, or 1 if there is an error (with --strict also for a warning), with --fix: if one is left.
+                Without --fix, doctor changes nothing. It may run at any time, also beside busy workers: it looks at \
+                each finding three times. Without --deep it examines at most 25,000 keys and 5,000 entries of each \
+                place. With --fix it asks first, and each fix checks its finding again in the same step. Exit status: \
+                0, or 1 if there is an error (with --strict also for a warning); with --fix, 1 if an error is left.
                 """
         )
     }
@@ -29,7 +32,7 @@ package struct DoctorVerb: Verb {
     var deep = false
     @Flag(help: "Exit with 1 for warnings as well.")
     var strict = false
-    @Flag(help: "Fix what can be fixed in queues: put back what is lost, take out what is twice, correct counters.")
+    @Flag(help: "Fix errors in queues: restore lost operations, remove duplicates, correct counters.")
     var fix = false
     @OptionGroup var consent: Consent
     @OptionGroup package var global: GlobalOptions

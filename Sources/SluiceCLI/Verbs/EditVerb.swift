@@ -18,9 +18,10 @@ package struct EditVerb: Verb {
                   \(Program.name) edit -w 'queue:mail tag:newsletter' -p low
                   \(Program.name) edit 7QK2MX
 
-                Only what waits can be edited: ready, scheduled, retrying and held operations. A ready one with another priority goes behind \
-                the others of that priority; with a time it is scheduled. -t replaces all tags; they are sealed with the arguments, so this needs \
-                the keys where there are any. Without an option, $VISUAL or $EDITOR opens. To start one at once: \(Program.name) retry
+                Only waiting operations can be edited: ready, scheduled, retrying and held ones. A ready operation \
+                with a new priority goes behind the others of that priority; with a time it becomes scheduled. -t \
+                replaces all tags; signed or encrypted operations need their keys for this. Without an option, $VISUAL \
+                or $EDITOR opens. To start an operation at once: \(Program.name) retry
                 """
         )
     }
@@ -136,7 +137,7 @@ private struct Wanted: Sendable {
         guard at > now else {
             throw OperationsError(
                 .refused,
-                "cannot wait for \(TimeText.rfc3339(at)), which is past; to start it: retry"
+                "cannot wait for \(TimeText.rfc3339(at)), which is in the past; to start it now: \(Program.name) retry ID"
             )
         }
         return try TimeLimit.delay(until: Double(at), now: now)
@@ -188,7 +189,7 @@ private struct Editing: Sendable {
     private static func refusal(_ outcome: EditOutcome) -> (status: ExitStatus, text: String, outcome: String)? {
         switch outcome {
         case .done: nil
-        case .outdated: (.refused, "has changed meanwhile; edit it again", "refused")
+        case .outdated: (.refused, "was changed by another client; edit it again", "refused")
         case .refused(let state): (.refused, "is \(state.rawValue)", "refused")
         case .unknown: (.notFound, "is unknown", "unknown")
         }

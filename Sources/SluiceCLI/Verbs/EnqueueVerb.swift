@@ -37,14 +37,16 @@ package struct EnqueueVerb: Verb {
                 After -- write a program and its arguments: an exec operation, without a shell. Only workers with --allow exec run it. \
                 Its stdin is empty unless --stdin is given.
                 Built-in operations, their arguments and the environment of programs: \(Program.name) help built-ins
-                --unique: if the key is taken, join and skip enqueue nothing and name the operation that is there; replace cancels it and runs when \
-                it has ended; enqueue runs after it; keepLatest and debounce=TIME replace what waits, and let run what executes.
+                --unique, if the key is taken: join and skip enqueue nothing and name the existing operation; replace \
+                cancels it and runs after its end; enqueue runs after it; keepLatest and debounce=TIME replace waiting \
+                operations, and let an executing one continue.
                 --lines reads one command a line. Spaces separate words; '…', "…" and \\ quote as in a shell; $, *, |, > and ; have no \
                 special meaning (for those: sh -c '…'). Empty lines and lines that begin with # are skipped. --cwd, --env and --stdin \
                 apply to each command.
-                --on-success, --on-end and --on-first-death make the operation a callback of a group: it is enqueued into the group's queue, is \
-                blocked until its time, and is removed if that can no longer happen. Groups: \(Program.name) group --help
-                If --durability is not reached in time, that is a warning and not a failure: the operation is stored.
+                --on-success, --on-end and --on-first-death make the operation a callback of a group: it is enqueued \
+                into the group's queue, is blocked until that event, and is removed once the event can no longer \
+                happen. Groups: \(Program.name) group --help
+                If --durability is not reached in time, the command warns and succeeds: the operation is stored.
                 --batch reads one JSON object a line: name, and optionally args, queue, priority, in, at, tags, headers, id, expires, \
                 attempts, runTimeout, track, unique, ifExists, freshFor, key, after, group, \
                 onSuccess, onEnd, onFirstDeath. All lines of a file are checked before the first operation is sent.

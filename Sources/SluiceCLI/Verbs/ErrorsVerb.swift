@@ -20,9 +20,10 @@ package struct ErrorsVerb: Verb {
                   \(Program.name) errors 'name:Send*' --limit 5 -o json
                   \(Program.name) retry -w 'state:dead error:"timed out"' --dry-run
 
-                Errors that differ only in counts, ids, times, addresses and quoted texts are one group. Codes (HTTP 404, exit code 3) and \
-                quoted names behind a word for them (column "price", KeyError: 'email') tell groups apart. FIRST and LAST are the times of the first and \
-                the last of these failures. The query has the fields of list; with state: it may ask for other states.
+                Errors that differ only in counts, ids, times, addresses and quoted texts form one group. Codes (HTTP \
+                404, exit code 3) and a quoted name after the word that introduces it (column "price", KeyError: \
+                'email') keep groups apart. FIRST and LAST are the times of the first and the last failure of a group. \
+                A query has the fields of list; with state: it may select other states.
                 """
         )
     }

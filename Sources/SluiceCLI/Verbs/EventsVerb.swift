@@ -20,10 +20,11 @@ package struct EventsVerb: Verb {
 
                 Without -o, and with -o jsonl, each line is a JSON object; -o table, wide and csv print one event a line, -o id only \
                 the ids. Each object has the numbers from..to of its queue, and each number comes once.
-                --since begins in the past, with what the stream of each queue keeps: retries, ends other than finishes, and what \
-                came back; 10,000 calls a queue. Enqueues, starts and finishes are not kept: their numbers come as a range with \
-                "kept": false, and so do those whose messages were lost. Names, workers and reasons are what the records say when they \
-                are read; at 50 reads a second the rest comes without them.
+                --since begins in the past, with the events that the stream of each queue still stores: retries, all \
+                ends except finishes, and operations that were given back or recovered; 10,000 calls per queue. \
+                Enqueues, starts and finishes are not stored: their numbers appear as a range with "kept": false, as \
+                do lost messages. Names, workers and reasons are read from the records afterwards; above 50 reads a \
+                second, events come without them.
                 --changes prints only what clients and operators changed, with who did it: cancels, retries, edits, holds, removals, purges, \
                 pauses, and settings of workers.
                 Events of a new queue are printed within a second. SIGTERM ends the command at once with exit status 0. \
@@ -36,11 +37,11 @@ package struct EventsVerb: Verb {
     var query: [String] = []
     @Option(name: .shortAndLong, help: "Print only this queue; may be repeated.")
     var queue: [String] = []
-    @Option(help: "Begin this long ago, with what is kept (5m, 1h).", transform: DurationText.parse)
+    @Option(help: "Begin this long ago, with stored events (5m, 1h).", transform: DurationText.parse)
     var since: Duration?
-    @Flag(help: "Print only what clients and operators changed, and who.")
+    @Flag(help: "Print only changes by clients and operators, with their authors.")
     var changes = false
-    @Flag(help: "End with what is kept; needs --since.")
+    @Flag(help: "End after the stored events; needs --since.")
     var noFollow = false
     @OptionGroup package var global: GlobalOptions
 

@@ -17,8 +17,9 @@ package struct ExplainVerb: Verb {
                   \(Program.name) explain -w 'queue:mail name:Send*' --limit 5
                   \(Program.name) explain 7QK2MX -o json
 
-                Prints one sentence, every reason that holds with its facts, and commands that change it. The estimated start is what a \
-                measurement of a second predicts. A query without a state covers what waits and what runs.
+                Prints one sentence, every reason that applies with its facts, and commands that help. The estimated \
+                start is a prediction from one second of measurement. A query without a state covers waiting and \
+                running operations.
                 """
         )
     }

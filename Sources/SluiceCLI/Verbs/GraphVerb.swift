@@ -18,10 +18,10 @@ package struct GraphVerb: Verb {
                   \(Program.name) graph 7QK2MX --dot | dot -Tsvg > graph.svg
                   \(Program.name) graph 7QK2MX -o json
 
-                Reads along the edges in both directions, the nearest operations first. In the tree each operation stands below what it \
-                depends on; where it stands a second time, ↑ says that what depends on it is shown above. Of many \
-                siblings 20 are drawn, the others counted by state. The critical path is the one along which the \
-                runs took longest. \(Program.name) explain says why an operation waits.
+                Reads dependencies and dependents, the nearest operations first. The tree shows each operation below \
+                its dependencies. An operation that appears again has the mark ↑: its dependents are drawn above. Of \
+                many siblings, 20 are drawn and the others are counted by state. The critical path is the path whose \
+                runs took longest in all. \(Program.name) explain says why an operation waits.
                 """
         )
     }
@@ -48,7 +48,7 @@ package struct GraphVerb: Verb {
         let client = try await invocation.connect()
         let detail = try await Locator(client).details([try IDReference(parsing: id)])[0]
         guard let graph = try await client.broker.graph(of: detail.id, queue: detail.queue, limit: limit) else {
-            throw OperationsError(.notFound, "\(detail.id) was removed meanwhile", id: detail.id)
+            throw OperationsError(.notFound, "\(detail.id) was removed while its graph was read", id: detail.id)
         }
         show(graph, of: detail, invocation)
         if graph.isCutShort { invocation.console.note("there are more operations: raise --limit") }

@@ -7,15 +7,16 @@ package struct HoldVerb: ChangeVerb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "hold",
-            abstract: "Hold operations that wait: none of them starts until it is released.",
+            abstract: "Hold waiting operations: each starts only after its release.",
             discussion: """
                 EXAMPLES
                   \(Program.name) hold 7QK2MX --reason "ask Ann first"
                   \(Program.name) hold -w 'queue:mail tag:newsletter'
                   \(Program.name) list state:blocked
 
-                Ready, scheduled and retrying operations become blocked. An expiry goes on counting. An untracked operation cannot be \
-                held: it has no record. To hold back a whole queue: \(Program.name) queue pause
+                Ready, scheduled and retrying operations become blocked. An expiry still counts. An untracked \
+                operation cannot be held, because it has no record. To hold back a whole queue: \(Program.name) queue \
+                pause
                 """
         )
     }
@@ -44,7 +45,8 @@ package struct ReleaseVerb: ChangeVerb {
                   \(Program.name) release 7QK2MX
                   \(Program.name) release -w 'queue:mail tag:newsletter'
 
-                What was scheduled or retrying waits for its time again, if that is to come. All others are the next of their priority.
+                A scheduled or retrying operation waits for its time again, if that is still to come. Any other \
+                operation becomes the next one of its priority.
                 """
         )
     }

@@ -44,7 +44,7 @@ package struct ManVerb: Verb {
         let name = ([Program.name] + command).joined(separator: "-")
         guard let page = pages.first(where: { $0.name == name }) else {
             throw CLIError.usage(
-                "there is no command \"\(command.joined(separator: " "))\"",
+                "unknown command \"\(command.joined(separator: " "))\"",
                 fix: "\(Program.name) --help"
             )
         }
@@ -58,7 +58,7 @@ package struct ManVerb: Verb {
             try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
             for page in pages { try Data(page.text.utf8).write(to: url.appendingPathComponent("\(page.name).1")) }
         } catch {
-            throw CLIError(.unwritten, "the pages cannot be written to \(folder): \(error.localizedDescription)")
+            throw CLIError(.unwritten, "cannot write the pages to \(folder): \(error.localizedDescription)")
         }
     }
 }

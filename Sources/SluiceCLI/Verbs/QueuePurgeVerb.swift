@@ -16,9 +16,10 @@ package struct QueuePurgeVerb: Verb {
                   \(Program.name) queue purge mail
                   \(Program.name) queue purge mail -y
 
-                Ready, scheduled, retrying and held operations go, with errors and log; nothing of them is left to retry. What runs and what \
-                has ended stays, and so does what is enqueued after the beginning. An interrupted purge goes on when it is repeated. To end \
-                them as cancelled instead, at once: \(Program.name) cancel --queue
+                Removes ready, scheduled, retrying and held operations with their errors and logs; they cannot be \
+                retried. Running and ended operations stay, and so do operations enqueued after the purge began. \
+                Repeat an interrupted purge to complete it. To end the operations as cancelled instead: \
+                \(Program.name) cancel --queue
                 """
         )
     }

@@ -17,10 +17,11 @@ package struct RerunVerb: Verb {
                   \(Program.name) rerun 7QK2MX -e
                   \(Program.name) rerun -w 'state:dead name:Resize' -q images-slow
 
-                Each new operation has an id of its own and names the old one (rerunOf); the old one stays as it is. Name, arguments, tags, \
-                headers, priority, attempts and time limit are the same. k=v replaces one argument, k:=json one that is no text; -e opens all of \
-                them in $VISUAL or $EDITOR. -q enqueues into another queue. What is signed or encrypted is checked and sealed anew, so it \
-                needs the keys. An interrupted rerun of a query enqueues again what was done before when it is repeated.
+                Each new operation has its own id and names the old one (rerunOf), which does not change. Name, \
+                arguments, tags, headers, priority, attempts and time limit are copied. k=v replaces one argument with \
+                a text, k:=json with any JSON; -e opens all arguments in $VISUAL or $EDITOR. -q enqueues into another \
+                queue. Signed or encrypted operations are verified and sealed again, which needs the keys. If you \
+                repeat an interrupted rerun of a query, it enqueues the first operations again.
                 """
         )
     }
@@ -142,7 +143,7 @@ private struct Rerun: Sendable {
             guard case .object(var object) = try JSONValue(parsing: old) else {
                 throw OperationsError(
                     .refused,
-                    "has arguments that are no object, so none of them can be replaced; use -e"
+                    "has arguments that are not a JSON object, so k=v cannot replace one; use -e"
                 )
             }
             for member in members { object[member.key] = member.value }

@@ -11,7 +11,7 @@ package struct StatsVerb: Verb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "stats",
-            abstract: "Show statistics of the namespace: queues, running operations, workers, figures over time.",
+            abstract: "Show the namespace: queues, running operations, workers, and statistics over time.",
             discussion: """
                 EXAMPLES
                   \(Program.name) stats
@@ -19,12 +19,14 @@ package struct StatsVerb: Verb {
                   \(Program.name) stats --since 24h -q mail -q images
                   \(Program.name) stats -o json | jq .counts.ready
 
-                --since shows what happened in each queue since then: attempts that started, operations that finished and that are dead \
-                (FAILED), failed attempts that another one followed (RETRIED), the part of the attempts that failed (ERR), wait and run times.
-                IN/S and OUT/S are of the last 5 minutes. DRAIN is how long what waits takes at these rates, without input if none came in the \
-                last minute; grows: at least as much comes in as goes out; stalled: nothing goes out. Minutes are kept for 24 h, hours for 48 h, days for 30 d.
-                Workers send figures with their heartbeats, every 5 s, so the last seconds are missing, and of a killed worker what it \
-                had not sent. Percentiles are within a factor of 1.42.
+                --since shows what happened in each queue: attempts that started, operations that finished or are dead \
+                (FAILED), failed attempts that will be retried (RETRIED), the part of the attempts that failed (ERR), \
+                wait and run times.
+                IN/S and OUT/S are rates of the last 5 minutes. DRAIN is how long the waiting operations will take at \
+                these rates, without new ones if none came in the last minute. grows: at least as many come in as go \
+                out; stalled: none goes out. Minutes are stored for 24 h, hours for 48 h, days for 30 d.
+                Workers send statistics with their heartbeats, every 5 s, so the last seconds are missing, and the \
+                last counts of a killed worker are lost. Percentiles are within a factor of 1.42.
                 """
         )
     }

@@ -38,12 +38,12 @@ package struct TopNamesVerb: Verb {
                   \(Program.name) top names --since 1h --compare 24h
                   \(Program.name) top names -q mail --sort errors -o json
 
-                COUNT is the attempts that ended, ERR the part of them that failed, TOTAL the run time of all of them. Hours are kept for 48 h, \
-                days for 30 d, for 75 names a queue; the rest is "(other names)". The time begins with a whole hour, \
-                or day if it is longer than 48 h.
-                --compare 24h puts the same time of 24 h before beside it. CHANGE is how much longer the mean run is, and names with at \
-                least 5 runs in both times come first: what got slower since yesterday.
-                Percentiles are within a factor of 1.42. Workers send figures with their heartbeats, every 5 s.
+                COUNT is the number of attempts that ended, ERR the part of them that failed, TOTAL the sum of their \
+                run times. Hours are stored for 48 h and days for 30 d, for 75 names per queue; the others are "(other \
+                names)". The time begins with a whole hour, or with a whole day if it is longer than 48 h.
+                --compare 24h shows the same span 24 h earlier as well. CHANGE is the mean run time divided by the \
+                earlier one. Names with at least 5 runs in both spans come first, the most slowed down at the top.
+                Percentiles are within a factor of 1.42. Workers send statistics with their heartbeats, every 5 s.
                 """
         )
     }

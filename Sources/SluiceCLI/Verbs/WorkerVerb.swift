@@ -46,7 +46,7 @@ package struct WorkerVerb: Verb {
 
                 PROCESSES
                 --processes starts this worker several times and passes signals on. A dead process is restarted (with growing pauses if it \
-                dies soon), and its operations are handed back at once. --max-operations and --max-rss apply to each process, --health to all.
+                dies soon), and its operations are recovered at once. --max-operations and --max-rss apply to each process, --health to all.
 
                 PROGRAMS
                 --allow takes exec (programs that the producer names), http (requests) and download (URL to file); their arguments: \
@@ -71,7 +71,7 @@ package struct WorkerVerb: Verb {
                 An operation at its time limit or with a cancel request has to end. If it has not ended after --cancel-grace and one second, \
                 it is stuck: it becomes dead (error "stuck") or cancelled, and its later writes are refused. With --stuck free, its slot is \
                 free while its body still runs. With --stuck replace, the worker also drains and exits with 75, and --processes or your \
-                service manager starts a new one. If stuck operations hold all threads, it exits at once, and its operations are handed back.
+                service manager starts a new one. If stuck operations hold all threads, it exits at once, and its operations are recovered.
                 """
         )
     }

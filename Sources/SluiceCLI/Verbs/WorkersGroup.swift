@@ -14,7 +14,7 @@ package struct WorkersGroup: ParsableCommand {
                 EXAMPLES
                   \(Program.name) workers ls
                   \(Program.name) workers show 7QK2MX
-                  \(Program.name) workers quiet 7QK2MX           claims nothing more; what runs goes on
+                  \(Program.name) workers quiet 7QK2MX           claims nothing more; running operations continue
                   \(Program.name) workers resume 7QK2MX
                   \(Program.name) workers stop --host h1
                   \(Program.name) workers slots 8 7QK2MX
@@ -43,8 +43,9 @@ package struct WorkersListVerb: Verb {
                   \(Program.name) workers ls --lost          all that were lost within 24 h, at most 1,000 of a queue
                   \(Program.name) workers ls --lost -o jsonl | jq 'select(.dead > 0)'
 
-                A worker is LOST from the end of its lease until another worker has handed back its operations. Then it is in the history, \
-                with the outcome of its operations: handed back to run elsewhere, dead because they were lost too often, or cancelled.
+                A worker is LOST from the end of its lease until another worker has recovered its operations. Then it \
+                is in the history, with the outcome of its operations: handed back (recovered, to run elsewhere), dead \
+                (lost too often), or cancelled.
                 """,
             aliases: ["list"]
         )

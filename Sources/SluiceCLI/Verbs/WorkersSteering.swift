@@ -17,7 +17,7 @@ package struct WorkerTargets: ParsableArguments {
         let given = [!workers.isEmpty, host != nil, all].count { $0 }
         guard given != 1 else { return }
         throw CLIError.usage(
-            given == 0 ? "no worker is named" : "names, --host and --all exclude each other",
+            given == 0 ? "no workers given" : "names, --host and --all exclude each other",
             fix: "\(Program.name) workers ls"
         )
     }
@@ -44,14 +44,14 @@ package struct WorkersQuietVerb: SteeringVerb {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "quiet",
-            abstract: "Let workers claim nothing more. What they run goes on.",
+            abstract: "Stop workers from claiming. Running operations continue.",
             discussion: """
                 EXAMPLES
                   \(Program.name) workers quiet h3/w2
                   \(Program.name) workers quiet --host gpu3 -y
                   \(Program.name) workers resume --host gpu3 -y
 
-                A worker takes this with its next heartbeat, and keeps it until resume, or until its process ends. A restarted worker \
+                A worker obeys with its next heartbeat, until resume or until its process ends. A restarted worker \
                 claims again.
                 """
         )
@@ -96,9 +96,9 @@ package struct WorkersStopVerb: SteeringVerb {
                   \(Program.name) workers stop h3/w2
                   \(Program.name) workers stop --host gpu3 -y
 
-                The worker claims nothing more, lets what runs end within the drain timeout it was started with, and gives the rest back. \
-                A server that a worker is part of stays up without it. \
-                A worker that is started again under the same name runs as usual.
+                The worker claims nothing more, lets running operations end within its drain timeout, and gives back \
+                the rest. A program with other services besides the worker keeps running. A worker that is started \
+                again under the same name runs as usual.
                 """
         )
     }
@@ -120,8 +120,8 @@ package struct WorkersSlotsVerb: SteeringVerb {
                 EXAMPLES
                   \(Program.name) workers slots 4 h3/w2
 
-                With fewer slots, what runs goes on, and new operations wait until enough have ended. A restarted worker has the slots that \
-                it is started with.
+                With fewer slots, running operations continue, and new ones start only when enough have ended. A \
+                restarted worker has the slots of its command line again.
                 """
         )
     }
@@ -159,7 +159,7 @@ private struct WorkerSteering: Sendable {
         let workers = try await find(targets, snapshot, client)
         if workers.isEmpty {
             let place = targets.host.map { "on host \(OperationsError.quoted($0))" } ?? "in this namespace"
-            throw CLIError(.notFound, "there is no worker \(place)", fix: "\(Program.name) workers ls")
+            throw CLIError(.notFound, "no worker runs \(place)", fix: "\(Program.name) workers ls")
         }
         try confirm(workers, targets, invocation)
         var statuses: [ExitStatus] = []

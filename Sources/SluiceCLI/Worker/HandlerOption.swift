@@ -25,7 +25,7 @@ struct HandlerOption: Equatable {
         }
         guard NameRule.allows(parts[0]) else {
             throw .usage(
-                "--handler: \(OperationsError.quoted(parts[0])) is no operation name: use letters, digits, . _ -",
+                "--handler: \(OperationsError.quoted(parts[0])) is not an operation name: use letters, digits, . _ -",
                 fix: "--handler mail.send=\(parts[1])"
             )
         }

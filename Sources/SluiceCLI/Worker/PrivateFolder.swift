@@ -9,7 +9,7 @@ package enum PrivateFolder {
         let template = FileManager.default.temporaryDirectory.appendingPathComponent("\(label)-XXXXXX").path
         var path = Array(template.utf8CString)
         guard mkdtemp(&path) != nil else {
-            throw CLIError(.badConfiguration, "cannot make the folder \(template)", fix: "TMPDIR=/tmp")
+            throw CLIError(.badConfiguration, "cannot create the folder \(template)", fix: "export TMPDIR=/tmp")
         }
         return URL(fileURLWithPath: String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
     }

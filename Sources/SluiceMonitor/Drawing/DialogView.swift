@@ -76,7 +76,7 @@ extension MonitorView {
 
     private static func consequence(_ order: WorkerOrder) -> (verb: String, what: String) {
         switch order {
-        case .quiet: ("Quiet", "It claims nothing more. What it runs goes on.")
+        case .quiet: ("Quiet", "It claims nothing more. Running operations continue.")
         case .resume: ("Resume", "It claims again.")
         case .stop: ("Stop", "It claims nothing more, drains, gives the rest back, and ends.")
         case .slots(let count): ("Slots of", "It runs at most \(count) operations at the same time.")

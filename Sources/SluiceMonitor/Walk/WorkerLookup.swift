@@ -52,10 +52,10 @@ package struct WorkerLookup: Sendable {
 
     /// A worker that ended normally leaves only its id, in the operations that it ran.
     private func unknown(_ text: String) -> LookupFailure {
-        let kept = "known are workers that run, and for 24 h those that were lost"
+        let kept = "running workers are known, and lost ones for 24 h"
         if let id = OperationID(text) {
             let began = TimeText.rfc3339(Int64(id.milliseconds))
-            let message = "worker \(id), begun \(began), has ended"
+            let message = "worker \(id), started \(began), has ended"
             return LookupFailure(.notFound, message, notes: [kept], fix: .command("workers ls"))
         }
         let near = Suggestion.nearest(to: text, among: workers.map(\.label) + lost.map(\.label))

@@ -11,7 +11,7 @@ public struct OutageGrace: Sendable, Hashable {
     public var standard: Duration
     /// Graces by operation name.
     ///
-    /// Use zero for a body that must never overlap with another run of its operation. The worker then tells the body to
+    /// Use zero for a body that must never overlap with another run of its operation. The worker then asks the body to
     /// end one second before another worker may start the operation. With a lease below four seconds, a quarter of the
     /// lease replaces that second.
     public var names: [String: Duration]

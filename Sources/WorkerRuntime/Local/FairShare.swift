@@ -34,11 +34,11 @@ struct FairShare: Sendable {
     }
 
     /// A queue without a turn for this long goes before other queues with waiting operations. Operations claimed ahead
-    /// go back if nothing at all has started for this long.
+    /// are given back if no queue has started an operation for this long.
     static let stall: Duration = .milliseconds(100)
-    /// Operations claimed ahead also go back if other queues have started operations for this long and their own queue
-    /// has not. One second would be too short: a thousand queues with turns of a hundred starts may need longer for one
-    /// round.
+    /// Operations claimed ahead are also given back if their own queue has started no operation for this long while
+    /// other queues have. One second would be too short: a thousand queues with turns of a hundred starts may need
+    /// longer for one round.
     static let longStall: Duration = .seconds(30)
     private static let longestStreak = 100
 
@@ -130,15 +130,14 @@ struct FairShare: Sendable {
         lastStart = now
     }
 
-    /// When operations that the queue has claimed ahead go back, unless one starts before; nil = nothing was ever
-    /// started.
+    /// When the queue gives back operations claimed ahead, unless one starts before; nil = none has started yet.
     func stallsAt(_ index: Int) -> Instant? {
         .earlier(lastStart.map { $0 + Self.stall }, parts[index].lastStart.map { $0 + Self.longStall })
     }
 
     // MARK: Comparing
 
-    /// How much of its part of the slots a queue uses.
+    /// The used slots of a queue, relative to its weight.
     private func load(_ index: Int, _ slots: Slots) -> Double {
         Double(slots.parts[index].used) / Double(parts[index].weight)
     }

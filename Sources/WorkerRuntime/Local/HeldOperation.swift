@@ -4,7 +4,7 @@ import Synchronization
 
 /// An operation that this worker has claimed, until Redis has confirmed its end.
 final class HeldOperation: OperationLink {
-    /// Why a body was told to end, apart from a cancel.
+    /// Why a body was asked to end, apart from a cancel.
     enum Stop: Sendable {
         /// The attempt ran longer than its limit.
         case runTimeout
@@ -61,7 +61,7 @@ final class HeldOperation: OperationLink {
     var ownsLease: Bool { state.withLock { $0.stop != .lost && $0.phase != .ended } && context.leaseIsValid() }
     var cancellation: Cancellation? { state.withLock { $0.cancellation } }
 
-    /// Why the body was told to end.
+    /// Why the body was asked to end.
     var orders: (cancellation: Cancellation?, stop: Stop?) { state.withLock { ($0.cancellation, $0.stop) } }
 
     /// The operation's name, once its body has begun.
@@ -87,9 +87,9 @@ final class HeldOperation: OperationLink {
         }
     }
 
-    /// Notes that the body has ended: nothing is reported any more, and no later cancel or stop reaches its executor
-    /// task. An earlier one may still be on its way, so the executor task of an operation that was told to end is not
-    /// used again.
+    /// Notes that the body has ended: no further report is stored, and no later cancel or stop reaches its executor
+    /// task. An earlier one may still arrive, so the executor task of an operation that was asked to end is not used
+    /// again.
     ///
     /// - Returns: whether reports have to be sent before the end, whether the executor task may be used again, and the
     ///   run if the body began; nil if the operation was given up on before.
@@ -266,7 +266,7 @@ final class HeldOperation: OperationLink {
                 guard state.withLock({ $0.stop != .lost && $0.phase != .ended }) else {
                     throw OperationsError(
                         .leaseLost,
-                        "this run was stopped, because Redis did not answer within the outage grace: \(error.message)",
+                        "this run was stopped because Redis did not answer within the outage grace: \(error.message)",
                         id: id
                     )
                 }
@@ -411,8 +411,8 @@ struct PendingReports {
     mutating func sent() { isSending = false }
 }
 
-/// The task in which bodies run, one after the other. The task ends if no operation waits, if one was told to end, or
-/// if others should get its thread.
+/// The task in which bodies run, one after the other. The task ends if no operation waits, if one was asked to end, or
+/// if other tasks should get its thread.
 final class ExecutorTask: Sendable {
     private struct State {
         var task: Task<Void, Never>?

@@ -1,7 +1,7 @@
-/// Decides when a worker whose slots are all in use looks at a queue that it does not listen to. A pure value.
+/// Decides when a worker whose slots are all in use checks a queue that it does not listen to. A pure value.
 ///
-/// With few queues, each is looked at every 100 ms. A look costs a slot for a round trip, so at most one of twenty
-/// turns is a look. Looks at a thousand queues are spread over seconds.
+/// A check uses a slot for one round trip. So at most one check follows 20 starts, or 100 ms with fewer starts. A busy
+/// worker with few queues checks each of them every 100 ms; checks of a thousand queues are spread over seconds.
 struct Looks: Sendable {
     typealias Instant = ContinuousClock.Instant
 

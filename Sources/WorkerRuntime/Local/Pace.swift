@@ -8,7 +8,7 @@ struct Pace: Sendable {
     private static let longest: Duration = .milliseconds(1)
     private static let window = 0.002
     private static let samplesNeeded = 16
-    /// Eight batches: the worker runs some while others travel, however long the round trip is.
+    /// Eight batches: the worker runs some of them while others are in flight, even with a long round trip.
     private static let most = 8 * Defaults.batch
     private var mean = 0.0
     private var samples = 0

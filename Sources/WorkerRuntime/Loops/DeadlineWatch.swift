@@ -13,7 +13,7 @@ final class DeadlineWatch: Sendable {
     enum Step: Sendable {
         /// The attempt has reached its time limit: the body gets the request to end.
         case runTimeout
-        /// The body was told to end and its grace is over: the operation is given up on.
+        /// The grace after the request to end is over: the worker gives up on the operation.
         case grace
     }
 

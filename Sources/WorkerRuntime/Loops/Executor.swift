@@ -10,8 +10,8 @@ struct Executor: Sendable {
     /// same thread.
     private static let slice: Duration = .microseconds(200)
 
-    /// Runs waiting operations, one after the other, until none waits, one was told to end, or the executor task's time
-    /// is over.
+    /// Runs waiting operations, one after the other, until none waits, one was asked to end, or the executor task's
+    /// time is over.
     func run(in executorTask: ExecutorTask) async {
         guard var turn = core.firstTurn() else { return }
         let until = turn.startedAt + Self.slice
@@ -112,7 +112,7 @@ struct Executor: Sendable {
         return .failed(.caught(standing: standing.id, request), error: [])
     }
 
-    /// Settles an operation that was told to end before its body began.
+    /// Settles an operation that was asked to end before its body began.
     private func withheld(_ operation: HeldOperation) -> Settlement {
         operation.orders.cancellation == nil ? .returned(.front) : .failed(.cancelled, error: [])
     }
@@ -212,7 +212,7 @@ private struct Run {
         return (.finished(result: result), nil)
     }
 
-    /// Decides the outcome of an error. A body that was told to end may throw anything, so the request decides.
+    /// Decides the outcome of an error. A body that was asked to end may throw any error, so the request decides.
     private func ended(by error: any Error, limit: Duration?) -> Outcome {
         let orders = operation.orders
         if let cancellation = orders.cancellation {

@@ -164,7 +164,7 @@ extension CommandLineTests {
             #expect(refused.errors.contains("1 operation is enqueued"), "\(refused.errors)")
         }
 
-        @Test("An id that is no group is refused, and so is a verb for single operations, with the one to use")
+        @Test("An id that is not a group is refused; a verb for single operations is refused with the verb to use")
         func refusals() async throws {
             let group = try await open()
             let plain = try await sluice.enqueue("noop", "--group", group)

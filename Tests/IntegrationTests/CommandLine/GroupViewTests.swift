@@ -218,7 +218,7 @@ extension CommandLineTests {
             #expect(try await sluice.lines("rm", "-w", "group:\(group.id) state:dead", "-y", "-o", "id") == [died])
         }
 
-        @Test("A query for a group that does not exist, or is no group, is an error")
+        @Test("A query for a group that does not exist, or for an operation that is not a group, is an error")
         func unknown() async throws {
             let plain = try await sluice.enqueue("noop")
             let none = try await sluice("list", "group:\(OperationID())")

@@ -59,7 +59,8 @@ extension CommandLineTests {
             let flat = try script("flat", "#!/bin/sh\n", mode: 0o644)
             let wrong: [(code: Int32, words: [String], message: String)] = [
                 (64, ["mail"], #""mail" has no program"#), (64, ["mail="], #""mail=" has no program"#),
-                (64, ["=\(good)"], #""" is no operation name"#), (64, ["a b=\(good)"], #""a b" is no operation name"#),
+                (64, ["=\(good)"], #""" is not an operation name"#),
+                (64, ["a b=\(good)"], #""a b" is not an operation name"#),
                 (64, ["exec=\(good)"], #""exec" is a built-in"#), (64, ["noop=\(good)"], #""noop" is a built-in"#),
                 (64, ["a=\(good)", "a=\(good)"], #""a" is given twice"#),
                 (78, ["a=\(folder.path("missing"))"], "does not exist"), (78, ["a=\(flat)"], "is not executable"),

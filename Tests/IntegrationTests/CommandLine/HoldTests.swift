@@ -8,7 +8,7 @@ extension CommandLineTests {
     struct HoldTests {
         private let sluice = CommandLine()
 
-        @Test("Held operations stay while others run; released they run; show and explain name who and why")
+        @Test("Held operations wait for their release; show and explain name the requester and the reason")
         func hold() async throws {
             let held = try await sluice.enqueue("noop", "-t", "letter")
             let scheduled = try await sluice.enqueue("noop", "--in", "1h", "-t", "letter")

@@ -51,7 +51,7 @@ extension CommandLineTests {
                 ("key.concurrency=0", "cannot be 0"), ("key.weight=101", "cannot be 101"),
                 ("key.rate=0/s", "the rate of a limit key cannot be 0"), ("key.rate=-1/s", "cannot be -1"),
                 ("key:acme.rate=5", "key:acme.rate cannot be \"5\""), ("key.rate=5/x", "cannot be \"5/x\""),
-                ("key.rate=many", "key.rate cannot be \"many\""), ("key.rate=5/2d", "from 1ms to 1d"),
+                ("key.rate=many", "key.rate cannot be \"many\""), ("key.rate=5/2d", "use 1ms to 1d"),
                 ("key.burst=3", "key.burst needs a rate beside it: key.rate=N/TIME"),
                 ("key:a b.rate=1/s", "limit key \"a b\""),
                 ("key.speed=1", "unknown limit"), ("keys.weight=1", "unknown limit"),

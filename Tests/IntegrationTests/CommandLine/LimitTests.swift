@@ -56,7 +56,7 @@ extension CommandLineTests {
                 ("concurrency=", "cannot be \"\""), ("speed=8", "unknown limit \"speed\""),
                 ("8", "\"8\" is not a limit"),
                 ("rate=0/s", "cannot be 0"), ("rate=5", "cannot be \"5\""), ("rate=5/x", "cannot be \"5/x\""),
-                ("rate=5/2d", "from 1ms to 1d"), ("burst=3", "needs a rate"),
+                ("rate=5/2d", "use 1ms to 1d"), ("burst=3", "needs a rate"),
             ]
         )
         func wrong(_ word: String, _ text: String) async throws {

@@ -95,7 +95,7 @@ extension CommandLineTests {
             expectPrompt("the end of the worker", since: start, promised: .seconds(5))
         }
 
-        @Test("events ends with the missing rule; a wait says that it is slow, and ends")
+        @Test("Without permission to subscribe, events fails with the missing rule; a wait warns and still ends")
         func reading() async throws {
             _ = try await sluice.enqueue("noop")
             for arguments in [["events"], ["events", "-q", "default"]] {

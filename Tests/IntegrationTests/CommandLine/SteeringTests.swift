@@ -22,7 +22,7 @@ extension CommandLineTests {
             return worker
         }
 
-        @Test("quiet: running operations continue and nothing starts; show names who set it and when")
+        @Test("quiet: running operations continue and nothing starts; show names the requester and the time")
         func quiet() async throws {
             let worker = try await start("w1", "-c", "2")
             let running = try await sluice.enqueue("sleep", "seconds:=600")

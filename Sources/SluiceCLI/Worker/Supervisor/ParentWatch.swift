@@ -10,7 +10,7 @@ package enum ParentWatch {
     package static func make() throws(CLIError) -> Int32 {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {
-            throw CLIError(.bug, "no pipe can be made: \(String(cString: strerror(errno)))")
+            throw CLIError(.bug, "cannot create a pipe: \(String(cString: strerror(errno)))")
         }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         return ends[0]

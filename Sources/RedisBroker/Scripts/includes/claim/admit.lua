@@ -19,9 +19,9 @@ local function obey_intent(id, head)
   return true
 end
 
--- Returns the record to hand out, or nil. A reference counts only while its record is ready and has the same header;
--- only the mark as linked may have come later. Every new string costs time for each of its bytes, so nothing is cut out
--- of the record here.
+-- Returns the record for the worker, or nil. A reference is valid only while its record is ready and has the same
+-- header, except for the linked flag, which may have been set later. A new string costs time for each of its bytes, so
+-- this function cuts nothing out of the record.
 local function admit_tracked(element, record, intents)
   if not record or not is_ready(record) or (find(record, element, 1, true) ~= 1 and not is_linked_since(record, element)) then
     local is_missing = not record and has_limit_key(element) and limits_of_keys().leave_missing(id_of(element))

@@ -1,6 +1,7 @@
 -- in the base
 -- The fast path of an idle worker's claim, in a queue where only one ordinary operation of the middle lane waits. The
--- script decides by reading alone, then does the same as its rest. All other claims go on to the rest.
+-- script decides by reading alone, then does what the rest of the script would do. All other claims continue with the
+-- rest.
 local worker, middle = ARGV[1], PREFIX .. 'lane:2'
 local inflight = PREFIX .. 'inflight:' .. worker
 if ARGV[5] == '1' and find(ARGV[3], '^[1-9]') and not find(ARGV[4], ' ', 1, true) and call('LLEN', middle) == 1

@@ -57,8 +57,8 @@ local function take_figures(about, first)
   return sum
 end
 
--- Adds the operations that were enqueued since a heartbeat last did so. The sequence counts them, except for the
--- numbers that came from elsewhere.
+-- Adds the operations that were enqueued since the last heartbeat. Their number is the sequence less `notEnqueued`,
+-- which counts the sequence numbers of retries and the like.
 local function add_enqueued(sum, sequence, counted)
   local enqueued = tonumber(sequence or 0) - tonumber(call('HGET', TOTALS, 'notEnqueued') or 0)
   local more = enqueued - tonumber(counted or 0)

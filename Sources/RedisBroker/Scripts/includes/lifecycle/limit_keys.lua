@@ -1,11 +1,12 @@
 -- in the base
--- Limit keys. Only so many operations of a key run at once, and keys get fair shares. The field `limitKey` in the
--- extras of an operation has its key.
+-- Limit keys. They limit how many operations of a key run at once, and give all keys fair shares. The field `limitKey`
+-- in the extras of an operation has its key.
 -- A ready operation waits in `keyed:N:KEY`, by lane and then by enqueue order, until it is one of the next of its key.
 -- The next ones stand in the lanes, and in `next:N:KEY`: at most as many as the key's weight, and as its concurrency
 -- leaves. An operation that leaves its lane makes way for another one of its key, behind the operations of other keys.
--- `running:KEY` has the running ones. N counts the cancels of the whole queue: after one, keys start afresh. `keyed`
--- says how many operations of each key are ready; the total of that name counts those of them that stand in no lane.
+-- `running:KEY` has the running ones. N is the number of cancels of the whole queue, so after a cancel keys start
+-- afresh. The set `keyed` says how many operations of each key are ready; the total `keyed` counts ready operations
+-- that stand in no lane.
 -- With a rate, each operation that starts uses one start of the key's bucket in `keyBuckets`. No more operations of a
 -- key stand in lanes than its bucket has starts. A key without a start is parked until the next start is back: as *KEY
 -- in `expiring`, where a claim finds the instant.
@@ -66,8 +67,8 @@ local function limits_of_keys()
     if tonumber(call('ZINCRBY', PREFIX .. 'keyed', format('%d', n), key)) <= 0 then call('ZREM', PREFIX .. 'keyed', key) end
   end
 
-  -- Counts an operation as removed whose record is gone, by an eviction or by hand. Others of its key do not wait for
-  -- it.
+  -- Counts an operation whose record is gone (evicted, or deleted by hand) as removed, so that no operation of its key
+  -- waits for it.
   local function note_missing(key, id)
     count_ready(key, -1)
     add('removed', 1)
@@ -75,8 +76,8 @@ local function limits_of_keys()
     call('HSET', META, 'missing', id)
   end
 
-  -- Takes the last operation of a key out of its lane; its reference is stale then. An operation of a higher lane goes
-  -- first, or a limit was lowered. Returns whether the key had an operation in a lane below that rank.
+  -- Takes the last operation of a key out of its lane, because an operation of a higher lane goes first or a limit was
+  -- lowered. Its reference becomes stale. Returns whether the key had an operation in a lane below that rank.
   local function put_back(key, rank)
     local last = call('ZREVRANGE', next_set(key), '0', '0', 'WITHSCORES')
     if not last[1] or rank_of_score(last[2]) <= rank then return false end
@@ -95,7 +96,7 @@ local function limits_of_keys()
     return true
   end
 
-  -- Parks a key without a start until the next one is back. No operation of the key stands in a lane then.
+  -- Parks a key whose rate is used up until its next start. Meanwhile no operation of the key stands in a lane.
   local function park(key, limit)
     local is_out = limit.rate.starts() == 0 and call('EXISTS', waiting_set(key)) == 1
       and (limit.concurrency == 0 or call('SCARD', running_set(key)) < limit.concurrency)
@@ -158,7 +159,7 @@ local function limits_of_keys()
     has_used = false
   end
 
-  -- Runs behind all other functions that end a call, since those may touch keys as well.
+  -- Runs after all other functions in `at_end`, because they may touch keys as well.
   local function finish()
     if at_end[#at_end] ~= finish then
       at_end[#at_end + 1] = finish
@@ -208,7 +209,7 @@ local function limits_of_keys()
   end
 
   -- Handles a reference in a lane whose record is gone: the next operation of its key takes its turn. Returns whether
-  -- the operation stood there for a key. If the key is unknown by now, the first 1,000 keys are searched.
+  -- the operation stood there for a key. If the key is no longer known, the first 1,000 keys are searched.
   function limit_keys.leave_missing(id)
     local keys = key_of(id) and { key_of(id) } or call('ZRANGE', PREFIX .. 'keyed', '0', '999')
     for i = 1, min(#keys, searches_left) do

@@ -1,7 +1,6 @@
 -- in the base
--- A rate, "how many may start, in how many ms, how many of them at once", is a bucket of starts. Each start takes
--- `step` microseconds to come back. The stored value of a bucket is the instant, in microseconds, at which all starts
--- are back.
+-- A rate, "starts, period in ms, burst", is a token bucket. A used start is available again after `step` microseconds.
+-- The stored value of a bucket is the instant, in microseconds, at which all starts are available again.
 -- include: start
 
 -- `text` ends with the rate, `bucket` is the stored value. nil = no rate.
@@ -18,7 +17,7 @@ local function rate_of(text, bucket)
     return (free - free % step) / step
   end
 
-  -- When the next start is back, in ms.
+  -- The instant of the next start, in ms.
   local function next_start() return max(now + 1, now + math.ceil((full_at + step - latest) / 1000)) end
 
   -- Uses n starts; a negative n gives them back. Returns the value to store.

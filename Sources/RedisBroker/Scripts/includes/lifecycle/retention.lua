@@ -3,8 +3,8 @@
 -- include: erase
 -- include: end_links
 
--- Notes the removal of operations that ended before. Dependents may have waited for another try of one, and wait no
--- more. A new sequence makes the removal count. A sweep notifies the dependents, since they may be many.
+-- Notes the removal of ended operations, so that dependents no longer wait for a retry of them. A new sequence makes
+-- the removal count. A sweep notifies the dependents, because there may be many.
 local function note_removals(ids)
   for i = 1, #ids do
     local about = call('HMGET', extras_key(ids[i]), 'dependents', 'dependentQueues')

@@ -1,7 +1,7 @@
--- Limits of a queue. META 'limits' is "how many may run at once (0 = any number)", and with a rate "how many may start,
--- in how many ms, how many of them at once". Without this field the queue has no limits. A claim that finds no room
--- left sets the key `full`; from then on ready operations wake no worker. An operation that leaves its worker removes
--- the key and wakes one. If the rate is used up, the timer owner claims at the next start.
+-- Limits of a queue. META 'limits' is "concurrency (0 = any number)", and with a rate "concurrency starts period-in-ms
+-- burst". Without this field the queue has no limits. A claim that finds no room left sets the key `full`; from then on
+-- ready operations wake no worker. An operation that leaves its worker removes the key and wakes a worker. If the rate
+-- is used up, the timer owner claims at the next start.
 -- include: wake
 -- include: rate
 

@@ -1,6 +1,6 @@
--- Ends that other queues have to hear of, because operations there depend on the ended ones. `outbox:QUEUE` has them as
--- `outbox` has those for this queue. `outboxes` has the queues with such ends, each with the instant from which a relay
--- may take them: a worker takes them for a second.
+-- Ends to relay to other queues, where operations depend on the ended ones. `outbox:QUEUE` stores them as `outbox`
+-- stores the ends for this queue. `outboxes` has the queues with such ends, each with the instant from which a relay
+-- may reserve them: a worker reserves them for one second.
 -- include: needs
 local OUTBOXES = PREFIX .. 'outboxes'
 local function outbox_of(queue) return OUTBOX .. ':' .. queue end
@@ -14,7 +14,7 @@ local function send_end(id, sequence, state, queues)
   end
 end
 
--- Takes back the end of an operation that is tried again, where dependents have not heard of it.
+-- Takes back the end of a retried operation for dependents that were not notified of it.
 local function take_back_end(id)
   call('ZREM', OUTBOX, id)
   local queues = call('HGET', extras_key(id), 'dependentQueues')

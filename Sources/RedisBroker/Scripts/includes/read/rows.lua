@@ -61,7 +61,8 @@ local function row_of(element, owner, place)
   end
 end
 
--- Counts the members of a set before one that has this score and id, or had it. `through` counts that one as well.
+-- Counts the members of a set before the member with this score and id, which may be gone. `through` counts that member
+-- as well.
 local function count_before(key, score, id, through)
   local low, high = call('ZCOUNT', key, '-inf', '(' .. score), call('ZCOUNT', key, '-inf', score)
   while low < high do
@@ -97,7 +98,8 @@ local function page_of_set(key, ascending)
   reply[1] = entries[looked] .. ' ' .. entries[looked - 1]
 end
 
--- Returns how many elements of a lane to read next, by the size of those before, because LRANGE returns all at once.
+-- Returns how many elements of a lane to read next, judged by the size of the previous ones, because LRANGE returns all
+-- at once.
 local function affordable(looked)
   if read == 0 then return 10 end
   return max(1, floor((ANSWER_BYTES - read) * looked / read))

@@ -16,13 +16,13 @@ local function lost_error(head, delivery)
     now, tonumber(failures_of(head)) + 1, delivery, delivery)
 end
 
--- Delays an operation before its last delivery. One of the operations that were lost together may be what kills
--- workers, so they do not start together again: each waits for a time that follows from its id.
+-- Delays an operation before its last delivery. One of the operations that were lost together may crash workers, so
+-- they do not start together again: each waits for a delay that is derived from its id.
 local function put_off(element, delivery)
   local head = head_for(element)
   if not head then return 0 end
   local id = id_of(head)
-  -- The factor spreads ids that count upwards as well.
+  -- The factor also spreads sequential ids.
   local due = now + tonumber(string.match(id, '....$'), 36) * 7919 % LAST_DELIVERY_SPREAD_MS
   enter_set(id, head, 's', due, nil, delivery, ZERO9)
   return 1
@@ -63,8 +63,8 @@ local function count_within_limits(worker, fences)
   return most
 end
 
--- Recovers the oldest operations of a worker; its lease goes with the last of them. `cause`: why the worker counts as
--- lost, as stored in the operations.
+-- Recovers the oldest operations of a worker, and removes its lease with the last of them. `cause`: why the worker
+-- counts as lost, as stored in the operations.
 local function recover_all(worker, cause)
   local fences = oldest_fences(worker)
   local count = count_within_limits(worker, fences)

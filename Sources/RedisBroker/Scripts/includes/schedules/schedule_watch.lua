@@ -1,6 +1,6 @@
--- META 'schedules' is "how many schedules, the next instant or 0, the worker that watches for it". Without this field
--- the queue has no schedules. A heartbeat makes its own worker the one that watches if the watching worker is gone, or
--- if the instant has passed.
+-- META 'schedules' is "number of schedules, next instant or 0, timer owner". Without this field the queue has no
+-- schedules. A heartbeat makes its own worker the timer owner of the schedules if the owner is gone, or if the instant
+-- has passed.
 -- include: schedule_entry
 local PASSED_MS = 1000
 local WATCHED = '^(%d+) (%d+) (%S*)$'
@@ -16,7 +16,7 @@ local function note_schedules()
   return due > 0 and (before == 0 or due < before)
 end
 
--- Asks all workers for a heartbeat, which may change the worker that watches.
+-- Asks all workers for a heartbeat, which may change the timer owner.
 local function announce_schedules() pcall('PUBLISH', CHANNELS .. 'control', 'schedules') end
 
 -- Milliseconds until this worker should look for due schedules; '' = it need not. `stored`: META 'schedules'.
@@ -32,7 +32,7 @@ local function watch_schedules(worker, stored)
   return format('%d', max(0, due - now))
 end
 
--- Gives up the watch of a worker that leaves.
+-- Gives up the timer of a worker that leaves.
 local function leave_schedules(worker)
   local count, due, watching = string.match(call('HGET', META, 'schedules') or '', WATCHED)
   if watching ~= worker then return end
