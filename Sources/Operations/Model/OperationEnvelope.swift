@@ -91,7 +91,7 @@ extension OperationEnvelope {
         try TimeLimit.check(retry.ceiling, "the longest pause between attempts", least: .zero)
         try TimeLimit.check(runTimeout, "the run timeout")
         guard tags.count <= Defaults.tags else {
-            throw OperationsError(.invalidOption, "\(tags.count) tags: at most \(Defaults.tags) are allowed")
+            throw OperationsError(.invalidOption, "\(tags.count) tags: use at most \(Defaults.tags)")
         }
         for tag in tags where tag.isEmpty || tag.utf8.count > Defaults.tagBytes {
             throw OperationsError(

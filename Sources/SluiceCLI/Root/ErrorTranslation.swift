@@ -121,11 +121,10 @@ package enum ErrorTranslation {
 
     /// Splits a message of the model into the event and, after the colon, the remedy.
     private static func usage(_ message: String) -> CLIError {
-        for verb in ["use", "store", "drop", "enqueue"] {
-            guard let range = message.range(of: ": \(verb) ", options: .backwards) else { continue }
-            return .usage(String(message[..<range.lowerBound]), fix: String(message[range.lowerBound...].dropFirst(2)))
-        }
-        return .usage(message, fix: "\(Program.name) --help")
+        let verbs = ["use", "store", "drop", "enqueue", "give", "let", "set", "cancel", "add"]
+        let remedies = verbs.compactMap { message.range(of: ": \($0) ", options: .backwards)?.lowerBound }
+        guard let colon = remedies.max() else { return .usage(message, fix: "\(Program.name) --help") }
+        return .usage(String(message[..<colon]), fix: String(message[colon...].dropFirst(2)))
     }
 
     private static func report(_ error: EmbeddedRedisError) -> CLIError {
