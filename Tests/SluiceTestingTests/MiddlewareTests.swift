@@ -201,7 +201,9 @@ struct MiddlewareTests {
                 return try await next(request)
             }
         }
-        for (middleware, word) in [(Drop(), "1 of 2 operations"), (Forget(), "without calling next"), (Fill(), "5000 bytes")]
+        for (middleware, word) in [
+            (Drop(), "1 of 2 operations"), (Forget(), "without calling next"), (Fill(), "5000 bytes"),
+        ]
             as [(any OperationMiddleware, String)]
         {
             let sluice = InMemorySluice(middleware: [middleware]) { $0.register(Import.self) }
