@@ -39,7 +39,9 @@ public final class MetricsMiddleware: OperationMiddleware {
     }
 
     /// Counts and times an enqueue.
-    public func enqueue(_ request: EnqueueRequest, next: EnqueueRequest.Next) async throws -> [EnqueuedOperation] {
+    public func enqueue(_ request: EnqueueRequest, next: @escaping EnqueueRequest.Next) async throws
+        -> [EnqueuedOperation]
+    {
         guard meters.isOn else { return try await next(request) }
         let begin = ContinuousClock.now
         let client = [("messaging.system", "sluice"), ("messaging.destination.name", request.queue)]
@@ -59,7 +61,7 @@ public final class MetricsMiddleware: OperationMiddleware {
     }
 
     /// Counts and times a run.
-    public func execute(_ context: OperationContext, next: ExecuteNext) async throws {
+    public func execute(_ context: OperationContext, next: @escaping ExecuteNext) async throws {
         guard meters.isOn else { return try await next(context) }
         let begin = ContinuousClock.now
         let labels = meters.labels(of: context)

@@ -52,7 +52,9 @@ public struct TracingMiddleware: OperationMiddleware {
     // MARK: Enqueues
 
     /// Makes the span of an enqueue, and puts its context into the headers of the operations.
-    public func enqueue(_ request: EnqueueRequest, next: EnqueueRequest.Next) async throws -> [EnqueuedOperation] {
+    public func enqueue(_ request: EnqueueRequest, next: @escaping EnqueueRequest.Next) async throws
+        -> [EnqueuedOperation]
+    {
         guard let tracer else { return try await next(request) }
         return try await send(request, tracer, next)
     }
@@ -60,7 +62,7 @@ public struct TracingMiddleware: OperationMiddleware {
     private func send(
         _ request: EnqueueRequest,
         _ tracer: some Tracer,
-        _ next: EnqueueRequest.Next
+        _ next: @escaping EnqueueRequest.Next
     ) async throws -> [EnqueuedOperation] {
         let parent = request.isDue ? ServiceContext.topLevel : ServiceContext.current ?? .topLevel
         let span = tracer.startSpan("send \(request.queue)", context: parent, ofKind: .producer)
@@ -93,12 +95,13 @@ public struct TracingMiddleware: OperationMiddleware {
     // MARK: Runs
 
     /// Makes the span of a run.
-    public func execute(_ context: OperationContext, next: ExecuteNext) async throws {
+    public func execute(_ context: OperationContext, next: @escaping ExecuteNext) async throws {
         guard let tracer else { return try await next(context) }
         try await process(context, tracer, next)
     }
 
-    private func process(_ context: OperationContext, _ tracer: some Tracer, _ next: ExecuteNext) async throws {
+    private func process(_ context: OperationContext, _ tracer: some Tracer, _ next: @escaping ExecuteNext) async throws
+    {
         let creation = TraceHeaders.extract(context.headers, instrument)
         let parent = runs == .children ? creation : .topLevel
         let span = tracer.startSpan("process \(context.queue)", context: parent, ofKind: .consumer)

@@ -161,7 +161,7 @@ struct TracingTests {
         let bulk = try #require(spans("send default").first)
         #expect(text(bulk, "messaging.batch.message_count") == "2" && bulk.attributes["messaging.message.id"] == nil)
         _ = try? await sluice.client.enqueue(Step(number: 1), .unique("u"), .untracked)
-        _ = try? await sluice.client.enqueue(Step(number: 1), .after(OperationID(key: "nobody")))
+        _ = try? await sluice.client.enqueue(Step(number: 1), .after(OperationID(key: "unknown")))
         let failed = try #require(spans("send default").last)
         #expect(text(failed, "error.type") == "OperationsError" && failed.status?.code == .error)
     }

@@ -11,7 +11,7 @@ private struct Import: DistributedOperation {
 
     func main(_ context: OperationContext) async throws -> String {
         if file == "bad.csv" { throw OperationsError(.refused, "no such file") }
-        return "\(file) for \(Tenant.current ?? "nobody")"
+        return "\(file) for \(Tenant.current ?? "no tenant")"
     }
 }
 
@@ -29,14 +29,14 @@ private enum Tenant {
 
 /// A user's middleware: the tenant travels in a header.
 private struct Tenants: OperationMiddleware {
-    func enqueue(_ request: EnqueueRequest, next: EnqueueRequest.Next) async throws -> [EnqueuedOperation] {
+    func enqueue(_ request: EnqueueRequest, next: @escaping EnqueueRequest.Next) async throws -> [EnqueuedOperation] {
         guard let tenant = Tenant.current else { throw OperationsError(.refused, "no tenant") }
         var request = request
         for index in request.operations.indices { request.operations[index].headers["tenant"] = tenant }
         return try await next(request)
     }
 
-    func execute(_ context: OperationContext, next: ExecuteNext) async throws {
+    func execute(_ context: OperationContext, next: @escaping ExecuteNext) async throws {
         var context = context
         context.loggerMetadata["tenant"] = "\(context.headers["tenant"] ?? "")"
         try await Tenant.$current.withValue(context.headers["tenant"]) { [context] in try await next(context) }
@@ -48,14 +48,14 @@ private struct Notes: OperationMiddleware {
     let name: String
     let lines: Lines
 
-    func enqueue(_ request: EnqueueRequest, next: EnqueueRequest.Next) async throws -> [EnqueuedOperation] {
+    func enqueue(_ request: EnqueueRequest, next: @escaping EnqueueRequest.Next) async throws -> [EnqueuedOperation] {
         lines.add("\(name) \(request.queue) \(request.operations.map(\.name).joined(separator: ","))")
         let answer = try await next(request)
         lines.add("\(name) \(answer.map { $0.isNew ? "new" : "known" }.joined(separator: ","))")
         return answer
     }
 
-    func execute(_ context: OperationContext, next: ExecuteNext) async throws {
+    func execute(_ context: OperationContext, next: @escaping ExecuteNext) async throws {
         lines.add("\(name) begins \(context.attempt)")
         do { try await next(context) } catch {
             lines.add("\(name) threw")
@@ -105,7 +105,7 @@ struct MiddlewareTests {
         let sluice = InMemorySluice(middleware: [Tenants()]) {
             $0.register(Import.self)
             $0.register(Parent.self)
-            $0.register(OperationDefinition("who") { (_: Int) async in Tenant.current ?? "nobody" })
+            $0.register(OperationDefinition("who") { (_: Int) async in Tenant.current ?? "no tenant" })
         }
         let error = await #expect(throws: OperationsError.self) {
             try await sluice.client.enqueue(Import(file: "a.csv"))
@@ -129,7 +129,7 @@ struct MiddlewareTests {
     @Test("Middleware decides the outcome: its error fails the run, and a run without next has the result null")
     func outcome() async throws {
         struct Gate: OperationMiddleware {
-            func execute(_ context: OperationContext, next: ExecuteNext) async throws {
+            func execute(_ context: OperationContext, next: @escaping ExecuteNext) async throws {
                 if context.tags == ["skip"] { return }
                 try await next(context)
                 if context.tags == ["rollback"] { throw OperationsError(.refused, "the commit failed") }
@@ -148,8 +148,13 @@ struct MiddlewareTests {
     func wrapped() async throws {
         struct Wrapped: Error { let cause: any Error }
         struct Transaction: OperationMiddleware {
-            func execute(_ context: OperationContext, next: ExecuteNext) async throws {
-                do { try await next(context) } catch { throw Wrapped(cause: error) }
+            func execute(_ context: OperationContext, next: @escaping ExecuteNext) async throws {
+                try await transaction { try await next(context) }
+            }
+
+            /// Like the transaction of a database library, which keeps its closure.
+            private func transaction(_ body: @escaping @Sendable () async throws -> Void) async throws {
+                do { try await body() } catch { throw Wrapped(cause: error) }
             }
         }
         let runs = Lines()
@@ -183,19 +188,25 @@ struct MiddlewareTests {
     @Test("A change that middleware must not make throws an error that says so, and nothing is enqueued")
     func wrong() async throws {
         struct Drop: OperationMiddleware {
-            func enqueue(_ request: EnqueueRequest, next: EnqueueRequest.Next) async throws -> [EnqueuedOperation] {
+            func enqueue(_ request: EnqueueRequest, next: @escaping EnqueueRequest.Next) async throws
+                -> [EnqueuedOperation]
+            {
                 var request = request
                 request.operations.removeLast()
                 return try await next(request)
             }
         }
         struct Forget: OperationMiddleware {
-            func enqueue(_ request: EnqueueRequest, next: EnqueueRequest.Next) async throws -> [EnqueuedOperation] {
+            func enqueue(_ request: EnqueueRequest, next: @escaping EnqueueRequest.Next) async throws
+                -> [EnqueuedOperation]
+            {
                 []
             }
         }
         struct Fill: OperationMiddleware {
-            func enqueue(_ request: EnqueueRequest, next: EnqueueRequest.Next) async throws -> [EnqueuedOperation] {
+            func enqueue(_ request: EnqueueRequest, next: @escaping EnqueueRequest.Next) async throws
+                -> [EnqueuedOperation]
+            {
                 var request = request
                 request.operations[0].headers["x"] = String(repeating: "x", count: 5000)
                 return try await next(request)
@@ -218,7 +229,9 @@ struct MiddlewareTests {
     @Test("The operation of a schedule passes middleware in the worker; a refusal skips the instant")
     func schedule() async throws {
         struct Stamp: OperationMiddleware {
-            func enqueue(_ request: EnqueueRequest, next: EnqueueRequest.Next) async throws -> [EnqueuedOperation] {
+            func enqueue(_ request: EnqueueRequest, next: @escaping EnqueueRequest.Next) async throws
+                -> [EnqueuedOperation]
+            {
                 var request = request
                 if request.operations[0].schedule == "refused" { throw OperationsError(.refused, "not this one") }
                 request.operations[0].headers["from"] = request.operations[0].schedule

@@ -24,17 +24,15 @@ package struct MiddlewareChain: Sendable {
         send: @escaping @Sendable ([NewOperation]) async throws -> (Answer, [EnqueuedOperation])
     ) async throws -> Answer {
         let answer = Mutex<Answer?>(nil)
-        try await withoutActuallyEscaping(send) { send in
-            let last: EnqueueRequest.Next = { request in
-                let (own, enqueued) = try await send(try request.applied(to: operations))
-                answer.withLock { $0 = own }
-                return enqueued
-            }
-            let chain = all.reversed().reduce(last) { next, middleware in
-                { try await middleware.enqueue($0, next: next) }
-            }
-            _ = try await chain(try EnqueueRequest(operations, queue: queue, isDue: isDue))
+        let last: EnqueueRequest.Next = { request in
+            let (own, enqueued) = try await send(try request.applied(to: operations))
+            answer.withLock { $0 = own }
+            return enqueued
         }
+        let chain = all.reversed().reduce(last) { next, middleware in
+            { try await middleware.enqueue($0, next: next) }
+        }
+        _ = try await chain(try EnqueueRequest(operations, queue: queue, isDue: isDue))
         guard let answer = answer.withLock({ $0 }) else {
             throw OperationsError(
                 .invalidOption,

@@ -4,14 +4,17 @@ import Foundation
 ///
 /// ```swift
 /// struct Tenants: OperationMiddleware {
-///     func enqueue(_ request: EnqueueRequest, next: EnqueueRequest.Next) async throws -> [EnqueuedOperation] {
+///     func enqueue(
+///         _ request: EnqueueRequest,
+///         next: @escaping EnqueueRequest.Next
+///     ) async throws -> [EnqueuedOperation] {
 ///         guard let tenant = Tenant.current else { throw NoTenant() }
 ///         var request = request
 ///         for index in request.operations.indices { request.operations[index].headers["tenant"] = tenant.name }
 ///         return try await next(request)
 ///     }
 ///
-///     func execute(_ context: OperationContext, next: ExecuteNext) async throws {
+///     func execute(_ context: OperationContext, next: @escaping ExecuteNext) async throws {
 ///         var context = context
 ///         context.loggerMetadata["tenant"] = context.headers["tenant"].map { "\($0)" }
 ///         try await Tenant.$current.withValue(context.headers["tenant"].map(Tenant.init)) { try await next(context) }
@@ -33,7 +36,7 @@ public protocol OperationMiddleware: Sendable {
     ///   - next: the next middleware, or the call of Redis; call it once.
     /// - Returns: the answer of `next`.
     /// - Throws: the error of `next`, or your own to refuse the operations.
-    func enqueue(_ request: EnqueueRequest, next: EnqueueRequest.Next) async throws -> [EnqueuedOperation]
+    func enqueue(_ request: EnqueueRequest, next: @escaping EnqueueRequest.Next) async throws -> [EnqueuedOperation]
 
     /// Called around each run of a body: once for each attempt and each delivery.
     ///
@@ -44,7 +47,7 @@ public protocol OperationMiddleware: Sendable {
     ///   - context: the run.
     ///   - next: the next middleware, or the body. It throws what the body throws.
     /// - Throws: the error of `next`, or your own.
-    func execute(_ context: OperationContext, next: ExecuteNext) async throws
+    func execute(_ context: OperationContext, next: @escaping ExecuteNext) async throws
 }
 
 /// The next middleware around a run, or the body.
@@ -52,12 +55,16 @@ public typealias ExecuteNext = @Sendable (OperationContext) async throws -> Void
 
 extension OperationMiddleware {
     /// Changes nothing.
-    public func enqueue(_ request: EnqueueRequest, next: EnqueueRequest.Next) async throws -> [EnqueuedOperation] {
+    public func enqueue(_ request: EnqueueRequest, next: @escaping EnqueueRequest.Next) async throws
+        -> [EnqueuedOperation]
+    {
         try await next(request)
     }
 
     /// Changes nothing.
-    public func execute(_ context: OperationContext, next: ExecuteNext) async throws { try await next(context) }
+    public func execute(_ context: OperationContext, next: @escaping ExecuteNext) async throws {
+        try await next(context)
+    }
 }
 
 /// The operations of one call of `enqueue`, for middleware.
