@@ -240,7 +240,9 @@ extension SluiceConfiguration.Server {
         case .url(let url):
             do { return try RedisEndpoint(url: url) } catch { throw OperationsError(.invalidOption, error.message) }
         case .tcp(let host, let port, let database):
-            guard !host.isEmpty else { throw OperationsError(.invalidOption, "the host of the server is empty") }
+            guard !host.isEmpty else {
+                throw OperationsError(.invalidOption, "the host of the server is empty: use a name or an address")
+            }
             guard (1...65_535).contains(port) else {
                 throw OperationsError(.invalidOption, "the server has port \(port): use 1 to 65535")
             }

@@ -35,7 +35,7 @@ final class Meters: Sendable {
     func count(_ name: String, _ labels: [(String, String)], _ number: Int) {
         guard number > 0 else { return }
         let counter = state.withLock { state in
-            let key = Key(name: name, labels: labels.map(\.1))
+            let key = Key(name: name, labels: labels.map { "\($0.0)=\($0.1)" })
             if let known = state.counters[key] { return known }
             let new = Counter(label: name, dimensions: labels, factory: factory)
             state.counters[key] = new
