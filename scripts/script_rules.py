@@ -14,12 +14,18 @@ WRITING = set(
     "RPUSH LPUSH LPOP RPOP LREM LTRIM LMOVE ZADD ZREM ZREMRANGEBYRANK ZPOPMIN ZPOPMAX ZINCRBY HDEL HSET HSETNX HINCRBY RENAME RENAMENX DEL UNLINK "
     "SET SETRANGE APPEND MSET MSETNX".split()
 )
-# Keys that hold no operations: counters, workers, requests, extras of a record. `key`, `set` and `about` are variables
-# with such keys.
+# Keys that hold no operations: counters, workers, requests, extras of a record
 OTHERS = (
-    r"META|TOTALS|STANDING|SCHEDULES|DUE|UNIQUE|OUTBOX|ASKING|outbox_of|outbox$|(behind|needs|inputs|dependents|remote)_key|calls$|key$|set$|about$|awaited$|intents$|extras$|(extras|errors|log)_key"
-    r"|PREFIX \.\. '(wake|stream|leases|worker:|numbers|cancelling:|intents|lost|full|fresh|keyLimits|keyBuckets)"
+    r"(META|TOTALS|STANDING|SCHEDULES|DUE|UNIQUE|OUTBOX|OUTBOXES|ASKING)\b|outbox_of\(|(behind|needs|inputs|dependents|remote|extras|errors|log)_key\("
+    r"|PREFIX \.\. '(wake|stream|leases|worker:|numbers|cancelling:|intents|lost|full|fresh|keyLimits|keyBuckets|awaited|calls:|outboxes|statistics:)"
 )
+# Variables with keys that their file does not spell out, and why they may be written
+VARIABLES = {
+    ("audit", "key"): "each of these functions carries out a fix of the doctor",
+    ("audit_place", "key"): "a fix of the doctor in the place that it walks",
+    ("purge", "key"): "a purge removes operations from their places",
+    ("take_statistics", "about"): "callers give the key of a worker",
+}
 
 
 def code_of(path):
@@ -95,14 +101,47 @@ def check_positions(path):
             failures.append(f"{path}:{number}: a position in a record, or a write of one, outside of includes/record: {line.strip()}")
 
 
+def holds_no_operations(path, key):
+    """Returns whether a key holds no operations. Looks up what the file assigns to a variable."""
+    if not re.fullmatch(r"\w+", key) or re.fullmatch(OTHERS, key):
+        return re.match(OTHERS, key) is not None
+    values = values_of(path.read_text(), key)
+    return (path.stem, key) in VARIABLES or (values != [] and all(re.match(OTHERS, value) for value in values))
+
+
+def values_of(text, name):
+    """Returns the expressions that a file assigns to a variable, and those that callers pass for a parameter."""
+    found = []
+    for names, values in re.findall(r"local ([\w, ]+?) = (.+)", text):
+        names = [each.strip() for each in names.split(",")]
+        if name in names:
+            found.append(values.split(", ")[names.index(name)] if len(names) > 1 else values)
+    found += re.findall(rf"^\s*{name} = (.+)", text, re.MULTILINE)
+    for function, parameters in re.findall(r"function ([\w.]+)\(([\w, ]*)\)", text):
+        parameters = [each.strip() for each in parameters.split(",")]
+        if name in parameters:
+            for arguments in re.findall(rf"(?<!function ){re.escape(function)}\((.*)\)", text):
+                value = arguments.split(", ")[parameters.index(name)]
+                if value != name:
+                    found.append(value)
+    return found
+
+
 def check_moves(path):
     """Checks that only lifecycle changes places of operations or heads of records. Others write only to OTHERS."""
     for number, line in lines_of(path):
         for command, key in re.findall(r"call\('([A-Z]+)', ([^,)]*)", line):
-            if command in WRITING and not re.match(OTHERS, key):
+            if command in WRITING and not holds_no_operations(path, key):
                 failures.append(f"{path}:{number}: {command} of {key} outside of includes/lifecycle")
         if re.search(r"\b(write_head|forget_fence)\(", line):
             failures.append(f"{path}:{number}: a record is changed outside of includes/lifecycle: {line.strip()}")
+
+
+def check_extras(path):
+    """Checks that only record/extras writes the fields of a cancel and of a hold."""
+    for number, line in lines_of(path):
+        if re.search(r"call\('(HSET|HSETNX|HDEL|HINCRBY)', [^)]*'(cancel(At|By|Reason|Standing|Forced\w*|AcknowledgedAt|StoppedAt)|held(At|By|Reason|From))'", line):
+            failures.append(f"{path}:{number}: a field of a cancel or a hold is written outside of includes/record/extras.lua: {line.strip()}")
 
 
 def check_commands(path):
@@ -114,6 +153,8 @@ def check_commands(path):
 
 for path in [*scripts.values(), *includes.values()]:
     check_needs(path, all_needs(path, {path.stem}))
+    if path.stem != "extras":
+        check_extras(path)
     folder = path.parent.name
     if folder not in ("record", "base") and path.stem not in FAST_PATHS:
         check_positions(path)

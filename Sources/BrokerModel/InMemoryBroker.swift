@@ -15,7 +15,7 @@ package final class InMemoryBroker: Broker {
     ///   - retention: by state, how long and how many ended operations are kept.
     package init(
         time: ServerTime = .real,
-        retention: [OperationState: (ageMilliseconds: Int64, count: Int)] = Defaults.retention
+        retention: [OperationState: (ageMilliseconds: Int64, count: Int)] = SluiceDefaults.retention
     ) {
         self.time = time
         self.retention = retention
@@ -147,12 +147,12 @@ extension InMemoryBroker {
         run(queue) { $0.sweep() }
     }
 
-    package func abandon(worker: WorkerID, queue: String) async throws -> SweepReply {
-        run(queue) { $0.abandon(worker: worker.description) }
+    package func recoverWorker(worker: WorkerID, queue: String) async throws -> SweepReply {
+        run(queue) { $0.recoverWorker(worker: worker.description) }
     }
 
-    package func retire(worker: WorkerID, figures: [FiguresDelta], queue: String) async throws {
-        run(queue) { $0.retire(worker: worker.description, figures: figures) }
+    package func retire(worker: WorkerID, statistics: [StatisticsDelta], queue: String) async throws {
+        run(queue) { $0.retire(worker: worker.description, statistics: statistics) }
     }
 
     package func dueSchedules(queue: String) async throws -> SchedulePage { read(queue) { $0.dueSchedules } }
@@ -190,8 +190,8 @@ extension InMemoryBroker {
         read(queue) { $0.storedEvents(after: cursor, agoMilliseconds: agoMilliseconds, limit: limit) }
     }
 
-    package func figures(_ query: FiguresQuery, queue: String) async throws -> FiguresReply {
-        read(queue) { $0.figures(query) }
+    package func statistics(_ query: StatisticsQuery, queue: String) async throws -> StatisticsReply {
+        read(queue) { $0.statistics(query) }
     }
 
     package func details(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?] {
@@ -296,8 +296,8 @@ extension InMemoryBroker {
 
     package func standingCancels(queue: String) async throws -> StandingCancels { read(queue) { $0.standingCancels } }
 
-    package func steer(_ order: WorkerOrder, worker: String, by: String, queue: String) async throws -> Bool {
-        run(queue) { $0.steer(order, worker: worker, by: by) }
+    package func control(_ command: WorkerCommand, worker: String, by: String, queue: String) async throws -> Bool {
+        run(queue) { $0.control(command, worker: worker, by: by) }
     }
 
     package func schedules(queue: String, after id: String?) async throws -> SchedulePage {

@@ -7,7 +7,7 @@ import Operations
 package final class UnreliableBroker<Base: WorkerBroker>: WorkerBroker {
     /// The calls that can be unreliable.
     package enum Call: String, Sendable, CaseIterable {
-        case enqueue, claim, complete, fail, giveBack, report, remember, beat, reconcile, sweep, abandon, retire
+        case enqueue, claim, complete, fail, giveBack, report, remember, beat, reconcile, sweep, recoverWorker, retire
         case requestedCancels, standingCancels
         case dueSchedules
         case fire
@@ -184,12 +184,12 @@ extension UnreliableBroker {
         try await attempt(.sweep) { try await base.sweep(queue: queue) }
     }
 
-    package func abandon(worker: WorkerID, queue: String) async throws -> SweepReply {
-        try await attempt(.abandon) { try await base.abandon(worker: worker, queue: queue) }
+    package func recoverWorker(worker: WorkerID, queue: String) async throws -> SweepReply {
+        try await attempt(.recoverWorker) { try await base.recoverWorker(worker: worker, queue: queue) }
     }
 
-    package func retire(worker: WorkerID, figures: [FiguresDelta], queue: String) async throws {
-        try await attempt(.retire) { try await base.retire(worker: worker, figures: figures, queue: queue) }
+    package func retire(worker: WorkerID, statistics: [StatisticsDelta], queue: String) async throws {
+        try await attempt(.retire) { try await base.retire(worker: worker, statistics: statistics, queue: queue) }
     }
 
     /// Waits for a wake-up, always reliably: a lost wake-up would look like a timeout, for which `base` returns nil.

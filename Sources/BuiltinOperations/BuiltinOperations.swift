@@ -20,7 +20,7 @@ public enum BuiltinOperations {
         _ name: String,
         path: String,
         guardPath: String = "/proc/self/exe",
-        cancelGrace: Duration = Defaults.cancelGrace,
+        cancelGrace: Duration = SluiceDefaults.cancelGrace,
         environment: ProgramEnvironment = ProgramEnvironment()
     ) -> OperationHandler {
         .program(name, path: path, guardPath: guardPath, grace: cancelGrace, environment: environment)
@@ -50,7 +50,7 @@ public enum BuiltinOperations {
     package static func handlers(
         allowed: Set<String> = [],
         guardPath: String = "/proc/self/exe",
-        cancelGrace: Duration = Defaults.cancelGrace,
+        cancelGrace: Duration = SluiceDefaults.cancelGrace,
         environment: ProgramEnvironment = ProgramEnvironment()
     ) -> [OperationHandler] {
         var handlers: [OperationHandler] = [.noop, .sleep, .fail]

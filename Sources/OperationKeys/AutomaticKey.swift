@@ -9,7 +9,7 @@ package enum AutomaticKey {
     private static let purpose = "sluice-unique-1"
 
     /// - Parameter envelope: an envelope that is not sealed.
-    /// - Throws: `.malformed` if the bytes are no envelope, or its arguments no JSON.
+    /// - Throws: `.malformed` if the bytes are not an envelope, or its arguments are not JSON.
     package static func key(of envelope: [UInt8], seal: (any EnvelopeSeal)?) throws(OperationsError) -> String {
         let opened = try OperationEnvelope(envelope)
         guard let arguments = try? JSONValue(parsing: opened.arguments) else {

@@ -21,10 +21,10 @@ package struct OperationSeal: EnvelopeSeal {
         var bytes = envelope
         if let key = keys.encryption.first { bytes = try encrypt(bytes, key, place) }
         if let key = keys.signing.first { bytes = Signature.append(to: bytes, key, place) }
-        guard OperationHeader.byteCount + bytes.count <= Defaults.operationBytes else {
+        guard OperationHeader.byteCount + bytes.count <= SluiceDefaults.operationBytes else {
             throw OperationsError(
                 .tooLarge,
-                "the signed or encrypted operation has \(bytes.count) bytes; header and envelope may have \(Defaults.operationBytes): "
+                "the signed or encrypted operation has \(bytes.count) bytes; header and envelope may have \(SluiceDefaults.operationBytes): "
                     + "store the data elsewhere and pass its address",
                 id: id
             )

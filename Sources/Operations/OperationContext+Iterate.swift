@@ -27,7 +27,7 @@ extension OperationContext {
     ///   `iterate`.
     public func iterate<Elements: Sequence>(
         _ elements: Elements,
-        slice: Duration = Defaults.slice,
+        slice: Duration = SluiceDefaults.slice,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (Elements.Element) async throws -> Void
     ) async throws where Elements.Element: Sendable {
@@ -67,7 +67,7 @@ extension OperationContext {
     ///   cursor has more than 64 KiB.
     public func iterate<Cursor: Codable & Sendable>(
         from first: Cursor,
-        slice: Duration = Defaults.slice,
+        slice: Duration = SluiceDefaults.slice,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (Cursor) async throws -> Cursor?
     ) async throws {
@@ -104,7 +104,7 @@ extension OperationContext {
     public func iterate<Elements: AsyncSequence, Cursor: Codable & Sendable>(
         _ elements: (Cursor?) async throws -> Elements,
         cursor: (Elements.Element) -> Cursor,
-        slice: Duration = Defaults.slice,
+        slice: Duration = SluiceDefaults.slice,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (Elements.Element) async throws -> Void
     ) async throws where Elements.Element: Sendable {

@@ -111,15 +111,15 @@ package final class OnceResults: Sendable {
         self.write = write
     }
 
-    /// The number of bytes that a result counts towards `Defaults.onceBytes`.
+    /// The number of bytes that a result counts towards `SluiceDefaults.onceBytes`.
     package static func byteCount(_ label: String, _ json: [UInt8]) -> Int { label.utf8.count + json.count }
 
     /// Judges whether one more result fits next to the others.
     package static func judge(_ label: String, _ json: [UInt8], beside others: [String: [UInt8]]) -> Stored {
         if let other = others[label] { return .replayed(other) }
-        if others.count >= Defaults.onceLabels { return .tooManyLabels }
+        if others.count >= SluiceDefaults.onceLabels { return .tooManyLabels }
         let bytes = others.reduce(byteCount(label, json)) { $0 + byteCount($1.key, $1.value) }
-        return bytes > Defaults.onceBytes ? .tooManyBytes : .stored
+        return bytes > SluiceDefaults.onceBytes ? .tooManyBytes : .stored
     }
 
     /// Waits until no other call with this label is in progress.
@@ -203,8 +203,8 @@ package final class OnceResults: Sendable {
     private func tooLarge(_ label: String, _ outcome: Stored) -> OperationsError {
         let limit =
             outcome == .tooManyLabels
-            ? "the operation already has \(Defaults.onceLabels) labels or \(Defaults.onceBytes) bytes, the limit"
-            : "this result and the stored ones would have more than \(Defaults.onceBytes) bytes together"
+            ? "the operation already has \(SluiceDefaults.onceLabels) labels or \(SluiceDefaults.onceBytes) bytes, the limit"
+            : "this result and the stored ones would have more than \(SluiceDefaults.onceBytes) bytes together"
         return OperationsError(
             .tooLarge,
             "once(\"\(label)\") cannot store its result: \(limit); return a short result, such as the address of a longer one",

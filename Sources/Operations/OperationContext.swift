@@ -32,7 +32,7 @@ public struct OperationContext: Sendable {
     package init(
         claimed: ClaimedOperation,
         envelope: OperationEnvelope,
-        maxAttempts: Int = Defaults.attempts,
+        maxAttempts: Int = SluiceDefaults.attempts,
         queue: String,
         link: any OperationLink
     ) {
@@ -97,7 +97,7 @@ public struct OperationContext: Sendable {
     ///
     /// Nil while no cancel is requested, and if the body must end for another reason: its time limit, or a worker that
     /// stops.
-    public var cancellation: Cancellation? { link.cancellation }
+    public var cancellation: OperationCancellation? { link.cancellation }
 
     /// Sets the function to call if a forced cancel ends the operation, to stop the body's programs at once.
     package func whenForced(_ kill: @escaping @Sendable () -> Void) { link.whenForced(kill) }
@@ -131,10 +131,10 @@ public struct OperationContext: Sendable {
 
     /// Stores a checkpoint that already is JSON.
     package func checkpoint(json: [UInt8]) throws(OperationsError) {
-        guard json.count <= Defaults.checkpointBytes else {
+        guard json.count <= SluiceDefaults.checkpointBytes else {
             throw OperationsError(
                 .tooLarge,
-                "the checkpoint has \(json.count) bytes, and at most \(Defaults.checkpointBytes) are allowed: "
+                "the checkpoint has \(json.count) bytes, and at most \(SluiceDefaults.checkpointBytes) are allowed: "
                     + "store the data elsewhere and keep its address",
                 id: id
             )
@@ -162,7 +162,7 @@ public struct OperationContext: Sendable {
 /// A running operation's connection to its executor.
 package protocol OperationLink: Sendable {
     var ownsLease: Bool { get }
-    var cancellation: Cancellation? { get }
+    var cancellation: OperationCancellation? { get }
     /// Sets the function to call if a forced cancel ends the operation; calls it at once if one already has.
     func whenForced(_ kill: @escaping @Sendable () -> Void)
     func write(_ content: Report.Content)
@@ -189,7 +189,7 @@ extension OperationLink {
     /// Writes a text to the operation's log, line by line.
     func write(lines text: String) {
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            write(.log(line: Array(String(line).cut(toBytes: Defaults.logLineBytes).utf8)))
+            write(.log(line: Array(String(line).cut(toBytes: SluiceDefaults.logLineBytes).utf8)))
         }
     }
 

@@ -2,13 +2,13 @@ import Synchronization
 
 /// Enqueues operations for the body of a run.
 package final class RunProducer: Sendable {
-    /// The program's client, whose type this module does not know.
-    package let client: any Sendable
+    /// The client of the worker.
+    package let client: any BodyClient
     /// The claim of the run. Operations that start with the run's completion are bound to it.
     package let run: RunClaim
     private let opening = Mutex<Task<OperationID, any Error>?>(nil)
 
-    package init(client: any Sendable, run: RunClaim) { (self.client, self.run) = (client, run) }
+    package init(client: any BodyClient, run: RunClaim) { (self.client, self.run) = (client, run) }
 
     /// Returns the group that ends with the run; the first call makes it.
     ///

@@ -23,6 +23,6 @@ public struct Snooze: Error, Sendable, Equatable {
     ///   - reason: one line; a text over 500 bytes is cut.
     public init(for pause: Duration, _ reason: String = "") {
         self.pause = max(.zero, pause.limited)
-        self.reason = reason.cut(toBytes: Defaults.snoozeReasonBytes)
+        self.reason = reason.cut(toBytes: SluiceDefaults.snoozeReasonBytes)
     }
 }

@@ -56,7 +56,7 @@ struct Keys: Sendable {
 
     private static let kindsOfQueue: Set = [
         "meta", "totals", "wake", "leases", "scheduled", "retrying", "blocked", "expiring", "batches", "intents",
-        "awaited", "numbers", "stream", "unhandled", "clock", "lane", "ended", "worker", "calls", "lost", "figures",
+        "awaited", "numbers", "stream", "unhandled", "clock", "lane", "ended", "worker", "calls", "lost", "statistics",
         "standing", "schedules", "full", "unique", "fresh", "behind", "keyed", "next", "running", "keyLimits",
         "keyBuckets", "outbox", "outboxes", "asking",
     ]
@@ -78,7 +78,7 @@ struct Keys: Sendable {
             switch parts[0] {
             case "x", "errors", "log", "needs", "inputs", "dependents", "remote": .operation(id: about)
             case "inflight": .inFlight(worker: about)
-            case "cancelling": .orders(worker: about)
+            case "cancelling": .cancelRequests(worker: about)
             case "batch": .batch(number: String(about.prefix { $0 != ":" }))
             case let kind where Self.kindsOfQueue.contains(kind): .queue
             default: .unknown

@@ -92,7 +92,7 @@ extension RedisBroker {
 
     private func read(_ ids: [OperationID], _ waiter: String, _ queue: String) async throws -> [OperationState?] {
         var states: [OperationState?] = []
-        for chunk in ids.chunks(of: Defaults.batch) {
+        for chunk in ids.chunks(of: SluiceDefaults.batch) {
             var arguments = arguments(queue, capacity: 96 + 36 * chunk.count)
             arguments.append(waiter)
             for id in chunk { arguments.append(id) }
@@ -142,7 +142,7 @@ extension RedisBroker {
     }
 }
 
-/// The news since a waiter's last read. Messages during a read are handled by the next one.
+/// The news since a waiter's last read. Messages that arrive during a read are handled by the next read.
 private final class EndNews: Sendable {
     private let state = Mutex<(named: Set<OperationID>, isAll: Bool, isOver: Bool)>(([], false, false))
 

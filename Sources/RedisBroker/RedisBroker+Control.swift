@@ -5,7 +5,7 @@ extension RedisBroker {
     package func cancel(_ ids: [OperationID], request: CancelRequest, queue: String) async throws -> [CancelOutcome] {
         try await requireProtocol(isWriting: false)
         var outcomes: [CancelOutcome] = []
-        for chunk in ids.chunks(of: Defaults.batch) {
+        for chunk in ids.chunks(of: SluiceDefaults.batch) {
             var arguments = arguments(queue, capacity: 128 + 36 * chunk.count)
             arguments.append(request.by.oneWord)
             arguments.append(request.reason.oneLine)
@@ -77,7 +77,7 @@ extension RedisBroker {
     package func edit(_ edits: [OperationEdit], by: String, queue: String) async throws -> [EditOutcome] {
         try await requireProtocol(isWriting: false)
         var outcomes: [EditOutcome] = []
-        for chunk in edits.chunks(of: Defaults.trackedBatch) {
+        for chunk in edits.chunks(of: SluiceDefaults.trackedBatch) {
             var arguments = arguments(queue, capacity: 1 << 14)
             arguments.append(by.oneWord)
             for edit in chunk {
@@ -127,7 +127,7 @@ extension RedisBroker {
     package func release(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
         // The last chunk goes first, so that the operations stand in their order at the head of a lane.
         var outcomes: [ChangeOutcome] = []
-        for chunk in ids.chunks(of: Defaults.batch).reversed() {
+        for chunk in ids.chunks(of: SluiceDefaults.batch).reversed() {
             outcomes = try await change(scripts[.release], Array(chunk), by, queue) + outcomes
         }
         return outcomes
@@ -143,7 +143,7 @@ extension RedisBroker {
     ) async throws -> [ChangeOutcome] {
         try await requireProtocol(isWriting: false)
         var outcomes: [ChangeOutcome] = []
-        for chunk in ids.chunks(of: Defaults.batch) {
+        for chunk in ids.chunks(of: SluiceDefaults.batch) {
             var arguments = arguments(queue, capacity: 128 + 36 * chunk.count)
             arguments.append(by.oneWord)
             if let reason { arguments.append(reason.oneLine) }

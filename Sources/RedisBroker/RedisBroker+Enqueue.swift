@@ -9,14 +9,12 @@ extension RedisBroker {
 
     package func enqueue(_ operations: [NewOperation], queue: String) async throws -> [EnqueueOutcome] {
         guard !operations.isEmpty else { return [] }
-        precondition(operations.count <= Defaults.batch, "at most \(Defaults.batch) operations a call")
+        precondition(operations.count <= SluiceDefaults.batch, "at most \(SluiceDefaults.batch) operations a call")
         try await register(queue)
         guard GroupCommit.accepts(operations) else {
             return try await answer(to: call(operations[...], queue), queue) { Task.isCancelled }
         }
-        return try await groups.enqueue(operations, queue: queue) { operations, isGivenUp in
-            try await self.answer(to: self.call(operations[...], queue), queue, isGivenUp)
-        }
+        return try await groups.enqueue(operations, queue: queue, call: committing(queue))
     }
 
     package func enqueueAll(
@@ -24,12 +22,12 @@ extension RedisBroker {
         queue: String,
         progress: (Int) -> Void
     ) async throws -> [EnqueueOutcome] {
+        try await register(queue)
         if !operations.isEmpty, GroupCommit.accepts(operations) {
-            let outcomes = try await enqueue(operations, queue: queue)
+            let outcomes = try await groups.enqueue(operations, queue: queue, call: committing(queue))
             progress(outcomes.count)
             return outcomes
         }
-        try await register(queue)
         // With dependencies, one call at a time: a repeated call could reach Redis after the calls that depend on its
         // operations.
         let window = operations.contains { $0.links?.after.isEmpty == false } ? 1 : Self.window
@@ -56,6 +54,11 @@ extension RedisBroker {
             throw error
         }
         return outcomes
+    }
+
+    /// Returns the function that sends one commit batch.
+    private func committing(_ queue: String) -> GroupCommit.Call {
+        { operations, isGivenUp in try await self.answer(to: self.call(operations[...], queue), queue, isGivenUp) }
     }
 
     /// Gives the operations a numbered call.

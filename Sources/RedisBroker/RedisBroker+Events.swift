@@ -37,7 +37,7 @@ extension RedisBroker {
         var arguments = arguments(queue)
         arguments.append(cursor ?? "")
         arguments.append(max(0, agoMilliseconds))
-        arguments.append(min(max(limit, 1), Defaults.batch))
+        arguments.append(min(max(limit, 1), SluiceDefaults.batch))
         return try StoredEvents(try await read(.storedEvents, arguments), queue)
     }
 }

@@ -30,7 +30,7 @@ extension RedisBroker {
     package func details(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?] {
         var details: [OperationDetail?] = []
         while details.count < ids.count {
-            let rest = ids.dropFirst(details.count).prefix(Defaults.batch)
+            let rest = ids.dropFirst(details.count).prefix(SluiceDefaults.batch)
             var arguments = arguments(queue, capacity: 64 + 36 * rest.count)
             for id in rest { arguments.append(id) }
             let rows = try await read(.details, arguments).array ?? []

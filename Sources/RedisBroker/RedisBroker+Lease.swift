@@ -12,14 +12,14 @@ extension RedisBroker {
     }
 
     private func arguments(_ beat: Beat, _ queue: String) -> RedisArguments {
-        var arguments = arguments(queue, capacity: 256 + beat.info.count + FiguresDelta.capacity(beat.figures))
+        var arguments = arguments(queue, capacity: 256 + beat.info.count + StatisticsDelta.capacity(beat.statistics))
         arguments.append(beat.worker.description)
         arguments.append(beat.leaseMilliseconds)
         arguments.append(beat.intervalMilliseconds)
         arguments.append(beat.epoch)
         arguments.append(beat.info)
         arguments.append(beat.unhandledSeen)
-        if let figures = beat.figures { figures.append(to: &arguments) }
+        if let statistics = beat.statistics { statistics.append(to: &arguments) }
         return arguments
     }
 
@@ -30,7 +30,7 @@ extension RedisBroker {
             throw OperationsError(.malformed, "the reply to a heartbeat has an unknown form; run: sluice doctor")
         }
         let cancels = stride(from: 12, to: fields.count - 1, by: 2).compactMap { index in
-            fields[index].int.flatMap { CancelOrder(fence: Int64($0), stored: fields[index + 1]) }
+            fields[index].int.flatMap { FencedCancel(fence: Int64($0), stored: fields[index + 1]) }
         }
         return BeatReply(
             inFlight: inFlight,
@@ -38,7 +38,7 @@ extension RedisBroker {
             sweepDue: fields[2].int == 1,
             cancels: cancels,
             cancelledThroughFence: Int64(through),
-            queueCancel: Cancellation(trace: fields[9]),
+            queueCancel: OperationCancellation(trace: fields[9]),
             newestUnhandled: Int64(newest),
             unhandled: (fields[5].string ?? "").split(separator: " ").map(String.init),
             settings: WorkerSettings(course: fields[6], slots: fields[7]),
@@ -119,10 +119,10 @@ extension RedisBroker {
         let traces = replies.dropFirst().first?.array ?? []
         return RequestedCancels(
             cancels: zip(fences, traces).compactMap { fence, trace in
-                CancelOrder(fence: fence, stored: trace)
+                FencedCancel(fence: fence, stored: trace)
             },
             throughFence: Int64(meta.first?.int ?? 0),
-            queueCancel: meta.last.flatMap(Cancellation.init(trace:))
+            queueCancel: meta.last.flatMap(OperationCancellation.init(trace:))
         )
     }
 
@@ -139,20 +139,20 @@ extension RedisBroker {
         )
     }
 
-    package func abandon(worker: WorkerID, queue: String) async throws -> SweepReply {
+    package func recoverWorker(worker: WorkerID, queue: String) async throws -> SweepReply {
         var arguments = arguments(queue)
         arguments.append(worker.description)
-        let reply = try await evaluate(scripts[.abandon], arguments)
+        let reply = try await evaluate(scripts[.recoverWorker], arguments)
         guard let fields = reply.array, fields.count == 3 else {
             throw OperationsError(.malformed, "the reply to the recovery of a worker's operations cannot be read")
         }
         return SweepReply(recovered: fields[0].int ?? 0, dead: fields[1].int ?? 0, more: fields[2].int == 1)
     }
 
-    package func retire(worker: WorkerID, figures: [FiguresDelta], queue: String) async throws {
+    package func retire(worker: WorkerID, statistics: [StatisticsDelta], queue: String) async throws {
         var arguments = arguments(queue)
         arguments.append(worker.description)
-        for delta in figures { delta.append(to: &arguments) }
+        for delta in statistics { delta.append(to: &arguments) }
         _ = try await evaluate(scripts[.retire], arguments)
     }
 
@@ -210,7 +210,7 @@ extension RedisBroker {
     }
 }
 
-extension Cancellation {
+extension OperationCancellation {
     /// Reads "time by reason", the form in which scripts store it; nil for another form.
     init?(trace: RedisValue) {
         guard let trace = OperatorTrace(stored: trace.string ?? "") else { return nil }
@@ -227,11 +227,11 @@ extension OperatorTrace {
     }
 }
 
-extension CancelOrder {
+extension FencedCancel {
     /// Reads a stored cancel request: its trace, after "!id " if the cancel was forced.
     init?(fence: Int64, stored: RedisValue) {
         guard let text = stored.string, text.hasPrefix("!") else {
-            guard let cancellation = Cancellation(trace: stored) else { return nil }
+            guard let cancellation = OperationCancellation(trace: stored) else { return nil }
             self.init(fence: fence, cancellation)
             return
         }
@@ -239,13 +239,18 @@ extension CancelOrder {
         guard words.count == 2, let id = OperationID(String(words[0])),
             let trace = OperatorTrace(stored: String(words[1]))
         else { return nil }
-        let cancellation = Cancellation(reason: trace.reason, by: trace.by, requestedAt: trace.at, isForced: true)
+        let cancellation = OperationCancellation(
+            reason: trace.reason,
+            by: trace.by,
+            requestedAt: trace.at,
+            isForced: true
+        )
         self.init(fence: fence, cancellation, forced: id)
     }
 }
 
 extension ControlMessage {
-    /// Reads `cancel FENCE`, `cancelThrough`, `steer`, `schedules`, `outbox` and `unhandled NUMBER NAME`. Ignores all
+    /// Reads `cancel FENCE`, `cancelThrough`, `control`, `schedules`, `outbox` and `unhandled NUMBER NAME`. Ignores all
     /// other messages, which are for other versions.
     init?(channel: String, payload: [UInt8], keys: Keys) {
         let words = String(decoding: payload, as: UTF8.self).split(separator: " ")
@@ -253,7 +258,7 @@ extension ControlMessage {
         switch (words.first, words.dropFirst().first.flatMap { Int64($0) }) {
         case ("cancel", let fence?): self = .cancel(queue: queue, fence: fence)
         case ("unhandled", _?) where words.count == 3: self = .unhandled(queue: queue, name: String(words[2]))
-        case ("steer", _): self = .steered
+        case ("control", _): self = .controlled
         case ("schedules", _): self = .schedules
         case ("outbox", _): self = .outbox(queue: queue)
         case ("cancelThrough", _): self = .cancelThrough(queue: queue)

@@ -6,7 +6,7 @@ extension RedisBroker {
     package func link(_ ids: [OperationID], in queue: String, from dependentQueue: String) async throws -> [RemoteState]
     {
         guard !ids.isEmpty else { return [] }
-        precondition(ids.count <= Defaults.batch, "at most \(Defaults.batch) operations a call")
+        precondition(ids.count <= SluiceDefaults.batch, "at most \(SluiceDefaults.batch) operations a call")
         try await requireProtocol(isWriting: false)
         var arguments = arguments(queue, capacity: 128 + 36 * ids.count)
         arguments.append(dependentQueue)

@@ -12,7 +12,7 @@ extension RedisBroker {
         thenClaim: ClaimRequest?,
         queue: String
     ) async throws -> (outcomes: [SettleOutcome], claim: Claim?) {
-        precondition(completions.count <= Defaults.batch, "at most \(Defaults.batch) operations a call")
+        precondition(completions.count <= SluiceDefaults.batch, "at most \(SluiceDefaults.batch) operations a call")
         let untracked = completions.filter { !$0.tracked }
         let tracked = completions.filter(\.tracked)
         var arguments = arguments(queue, capacity: completions.reduce(512) { $0 + $1.result.count + 64 })

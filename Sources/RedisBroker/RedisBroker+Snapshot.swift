@@ -12,7 +12,7 @@ extension RedisBroker {
 extension RedisBroker {
     package func lostWorkers(queue: String, limit: Int) async throws -> [LostWorker] {
         var arguments = arguments(queue)
-        arguments.append(min(max(limit, 1), Defaults.lostWorkersKept))
+        arguments.append(min(max(limit, 1), SluiceDefaults.lostWorkersKept))
         let reply = try await read(.lost, arguments).array ?? []
         return reply.chunks(of: 3).compactMap(LostWorker.init)
     }
@@ -29,7 +29,7 @@ extension LostWorker {
         let numbers = fields.prefix(5).compactMap { Int64(String(decoding: $0, as: UTF8.self)) }
         guard fields.count == 7, numbers.count == 5 else { return nil }
         self.init(worker: worker, lostAt: numbers[0], recoveredAt: Int64(recoveredAt), beatAt: numbers[1])
-        (handedBack, dead, cancelled) = (Int(numbers[2]), Int(numbers[3]), Int(numbers[4]))
+        (recovered, dead, cancelled) = (Int(numbers[2]), Int(numbers[3]), Int(numbers[4]))
         operations = String(decoding: fields[5], as: UTF8.self).split(separator: ",").compactMap {
             OperationID(String($0))
         }
@@ -179,7 +179,7 @@ extension ExecutingRow {
 /// The fields of an envelope that may have been cut. The name comes first.
 private struct EnvelopePrefix {
     var name = "?"
-    var attempts = Defaults.attempts
+    var attempts = SluiceDefaults.attempts
 
     init(_ bytes: [UInt8]) {
         var fields = JSONFields(bytes)

@@ -203,7 +203,7 @@ package struct RedisBrokerConfiguration: Sendable {
     var scriptEdit: (@Sendable (String) -> String)?
 
     package init(
-        namespace: String = Defaults.namespace,
+        namespace: String = SluiceDefaults.namespace,
         commandDeadline: Duration = .seconds(5),
         enqueuePatience: Duration = .seconds(30),
         durabilityPatience: Duration = .seconds(5),

@@ -50,9 +50,10 @@ extension ScheduleDefinition {
         case .every(let milliseconds):
             fields += [("every", .number(Int(milliseconds))), ("anchor", .number(Int(anchor)))]
         case .cron(let text, let zone): fields += [("cron", .string(text)), ("zone", .string(zone))]
+        case .invalid: preconditionFailure("a schedule is checked before it is stored")
         }
         if rules.misfire != .latest { fields.append(("misfire", .string(rules.misfire.rawValue))) }
-        if let overlap = rules.overlap { fields.append(("overlap", .string(overlap.rawValue))) }
+        if let policy = rules.ifExists { fields.append(("overlap", .string(policy.rawValue))) }
         if rules.jitter > .zero { fields.append(("jitter", .number(Int(rules.jitter.wholeMilliseconds)))) }
         if let start = rules.start { fields.append(("start", .number(Int(start.milliseconds)))) }
         if let end = rules.end { fields.append(("end", .number(Int(end.milliseconds)))) }
@@ -76,7 +77,7 @@ extension ScheduleDefinition {
             case "cron": cron = json?.stringValue
             case "zone": zone = json?.stringValue ?? zone
             case "misfire": rules.misfire = json?.stringValue.flatMap(ScheduleRules.Misfire.init) ?? .latest
-            case "overlap": rules.overlap = try Self.overlap(json)
+            case "overlap": rules.ifExists = try Self.ifExists(json)
             case "jitter": rules.jitter = .milliseconds(number ?? 0)
             case "start": rules.start = number.map(Date.init(instant:))
             case "end": rules.end = number.map(Date.init(instant:))
@@ -98,12 +99,12 @@ extension ScheduleDefinition {
     }
 
     /// Refuses an unknown policy. Ignoring it would let operations run side by side.
-    private static func overlap(_ json: JSONValue?) throws(OperationsError) -> ScheduleRules.Overlap {
+    private static func ifExists(_ json: JSONValue?) throws(OperationsError) -> ScheduleRules.IfExists {
         let word = json?.stringValue ?? ""
-        guard let overlap = ScheduleRules.Overlap(rawValue: word) else {
+        guard let policy = ScheduleRules.IfExists(rawValue: word) else {
             throw OperationsError(.malformed, "a schedule has the unknown overlap \(OperationsError.quoted(word))")
         }
-        return overlap
+        return policy
     }
 }
 

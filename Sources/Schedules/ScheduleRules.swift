@@ -13,7 +13,7 @@ public struct ScheduleRules: Sendable, Hashable {
     }
 
     /// The policy for an instant while an operation of the schedule is in flight: waiting or executing.
-    public enum Overlap: String, Sendable, CaseIterable {
+    public enum IfExists: String, Sendable, CaseIterable {
         /// Enqueues nothing: the operation in flight counts for this instant as well. Equal to `skip`.
         case join
         /// Enqueues nothing.
@@ -39,7 +39,7 @@ public struct ScheduleRules: Sendable, Hashable {
     /// The policy for missed instants.
     public var misfire: Misfire
     /// The policy for an instant while an earlier operation is in flight; nil = both run side by side.
-    public var overlap: Overlap?
+    public var ifExists: IfExists?
     /// The longest delay of an operation. Each instant has a fixed delay, so that schedules of many queues do not start
     /// at once.
     public var jitter: Duration
@@ -51,13 +51,13 @@ public struct ScheduleRules: Sendable, Hashable {
     /// Makes the rules, each with its default.
     public init(
         misfire: Misfire = .latest,
-        overlap: Overlap? = nil,
+        ifExists: IfExists? = nil,
         jitter: Duration = .zero,
         start: Date? = nil,
         end: Date? = nil
     ) {
         self.misfire = misfire
-        self.overlap = overlap
+        self.ifExists = ifExists
         self.jitter = jitter
         self.start = start
         self.end = end

@@ -80,7 +80,7 @@ extension ScheduleDefinition {
 
     package func links(of schedule: String) -> OperationLinks? {
         OperationLinks(
-            unique: rules.overlap.map { UniqueClaim(key: Self.uniqueKey(of: schedule), policy: $0.policy) }
+            unique: rules.ifExists.map { UniqueClaim(key: Self.uniqueKey(of: schedule), policy: $0.policy) }
         )
     }
 

@@ -9,7 +9,7 @@ import TerminalText
 /// any text. A word without a field is searched for in all texts of an operation.
 package struct OperationQuery: Sendable, Equatable {
     package enum Field: String, CaseIterable, Sendable {
-        case state, queue, name, tag, group, limit, priority, worker, age, id, unique, schedule, args, error, text
+        case state, queue, name, tag, group, limitKey, priority, worker, age, id, unique, schedule, args, error, text
     }
 
     package struct Term: Sendable, Equatable {
@@ -124,7 +124,7 @@ extension OperationQuery.Term {
         case .group: return (field, .groups(try word.values.map(group)))
         case .id: return (field, .operations(OperationNames(typed: word.values.map(OperationNames.Typed.init))))
         case .error, .text: return (field, .texts(word.values.map { $0.lowercased() }))
-        case .queue, .name, .tag, .limit, .worker, .unique, .schedule:
+        case .queue, .name, .tag, .limitKey, .worker, .unique, .schedule:
             try refuseComparison(word, of: name)
             return (field, .texts(word.values))
         }

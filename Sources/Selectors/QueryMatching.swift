@@ -141,7 +141,7 @@ extension OperationQuery.Term {
     fileprivate func holds(_ detail: OperationDetail, now: Int64) -> Bool? {
         switch (field, condition) {
         case (.queue, _): matches(detail.queue)
-        case (.limit, _): detail.limitKey.map(matches) ?? false
+        case (.limitKey, _): detail.limitKey.map(matches) ?? false
         case (.worker, _): matches(detail.worker ?? "")
         case (.unique, _): detail.uniqueKey.map(matches) ?? false
         case (.error, .texts(let values)): detail.lastError.map { $0.contains(oneOf: values) } ?? false

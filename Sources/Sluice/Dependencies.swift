@@ -1,61 +1,20 @@
 import Operations
 
-extension OperationReference: DependencyConvertible {
+extension OperationReference: OperationDependencyConvertible {
     /// The operation as a dependency, with the policy `cancel`.
-    public var dependency: Dependency { Dependency(id, queue: queue) }
+    public var dependency: OperationDependency { OperationDependency(id, queue: queue) }
 }
 
-extension OperationHandle: DependencyConvertible {
+extension OperationHandle: OperationDependencyConvertible {
     /// The operation as a dependency, with the policy `cancel`.
-    public var dependency: Dependency { reference.dependency }
-}
-
-extension EnqueueOptions {
-    /// Starts an operation only after others have ended. The operation is `blocked` until then.
-    ///
-    /// ```swift
-    /// let page = try await sluice.enqueue(Fetch(url: url))
-    /// let index = try await sluice.enqueue(Index(url: url), .after(page))
-    /// try await sluice.enqueue(CleanUp(url: url), .after(page.onFailure(.run), index.onFailure(.run)))
-    /// ```
-    ///
-    /// If a dependency does not finish, its policy decides:
-    ///
-    /// - `cancel` cancels this operation and everything that depends on it.
-    /// - `run` starts this operation anyway.
-    /// - `hold` leaves this operation blocked until the dependency is retried and finishes, or until this operation is
-    ///   released or cancelled.
-    ///
-    /// Dependencies that have ended already count at once. Within one enqueue the order of operations does not matter.
-    ///
-    /// - Parameter dependencies: tracked operations of any queue of the namespace, at most 10,000 in all. Pass handles,
-    ///   references, ids (in the queue of this operation), or one of these with a policy, such as
-    ///   `page.onFailure(.run)`. Dependencies of several options add up. If several options name the same operation,
-    ///   the last policy counts.
-    public static func after(_ dependencies: any DependencyConvertible...) -> EnqueueOptions {
-        waiting(for: dependencies.map(\.dependency))
-    }
-
-    /// Starts an operation only after others have ended; see `after(_:)`.
-    ///
-    /// - Parameter dependencies: as in `after(_:)`, any number of one kind.
-    public static func after<Dependencies: Sequence>(_ dependencies: Dependencies) -> EnqueueOptions
-    where Dependencies.Element: DependencyConvertible {
-        waiting(for: dependencies.map(\.dependency))
-    }
-
-    private static func waiting(for dependencies: [Dependency]) -> EnqueueOptions {
-        var options = EnqueueOptions()
-        options.dependencies = dependencies
-        return options
-    }
+    public var dependency: OperationDependency { reference.dependency }
 }
 
 extension EnqueueOptions {
     /// Returns the dependencies, each once, after checking them.
     ///
     /// - Throws: `.invalidOption` for an untracked operation or too many dependencies; `.invalidName` for a queue name.
-    func checkedDependencies() throws(OperationsError) -> [Dependency] {
+    func checkedDependencies() throws(OperationsError) -> [OperationDependency] {
         guard !dependencies.isEmpty else { return [] }
         guard tracked != false else {
             throw OperationsError(.invalidOption, "an untracked operation cannot wait for others: drop .untracked")
@@ -72,7 +31,7 @@ extension EnqueueOptions {
                     + "not \(policies.count): use a group of these operations and wait for the group"
             )
         }
-        return policies.map { Dependency($0.key.id, queue: $0.key.queue, onFailure: $0.value) }
+        return policies.map { OperationDependency($0.key.id, queue: $0.key.queue, onFailure: $0.value) }
             .sorted { $0.name < $1.name }
     }
 }
@@ -160,7 +119,7 @@ extension ProducerBroker where Self: OperatorBroker {
         queue: String,
         progress: (Int) -> Void
     ) async throws -> [EnqueueOutcome] {
-        guard operations.contains(where: { $0.links?.needsOthers == true }) else {
+        guard operations.contains(where: { $0.links?.waitsForOthers == true }) else {
             return try await enqueueAll(operations, queue: queue, progress: progress)
         }
         var operations = operations
@@ -195,14 +154,14 @@ extension ProducerBroker where Self: OperatorBroker {
     /// Asks other queues for the states of dependencies there. From then on these queues report each end to this queue.
     ///
     /// - Throws: `.refused` if too many queues wait for one of the dependencies.
-    func said(of dependencies: [Dependency], queue: String) async throws -> [DependencyName: RemoteState] {
+    func said(of dependencies: [OperationDependency], queue: String) async throws -> [DependencyName: RemoteState] {
         let names = Set(dependencies.filter { $0.queue != nil }.map(\.name))
         var said: [DependencyName: RemoteState] = [:]
         for (other, names) in Dictionary(grouping: names, by: \.queue) {
             guard let other else { continue }
             let ids = names.map(\.id)
-            for start in stride(from: 0, to: ids.count, by: Defaults.batch) {
-                let part = Array(ids[start..<min(start + Defaults.batch, ids.count)])
+            for start in stride(from: 0, to: ids.count, by: SluiceDefaults.batch) {
+                let part = Array(ids[start..<min(start + SluiceDefaults.batch, ids.count)])
                 for state in try await link(part, in: other, from: queue) {
                     said[DependencyName(state.id, queue: other)] = state
                 }
@@ -218,10 +177,13 @@ extension ProducerBroker where Self: OperatorBroker {
 }
 
 extension OperationLinks {
-    fileprivate var needsOthers: Bool { !after.isEmpty || callback?.group.queue != nil }
+    /// Whether an enqueue has to look at other operations first.
+    var needsOthers: Bool { !entering.isEmpty || waitsForOthers }
 
-    fileprivate var remoteNeeds: [Dependency] {
-        let group = callback.map { [Dependency($0.group.id, queue: $0.group.queue)] } ?? []
+    fileprivate var waitsForOthers: Bool { !after.isEmpty || callback?.group.queue != nil }
+
+    fileprivate var remoteNeeds: [OperationDependency] {
+        let group = callback.map { [OperationDependency($0.group.id, queue: $0.group.queue)] } ?? []
         return (group + after).filter { $0.queue != nil }
     }
 }
@@ -236,7 +198,7 @@ extension NewOperation {
             policies[DependencyName(dependency.id, queue: dependency.queue == queue ? nil : dependency.queue)] =
                 dependency.policy
         }
-        links?.after = policies.map { Dependency($0.key.id, queue: $0.key.queue, onFailure: $0.value) }
+        links?.after = policies.map { OperationDependency($0.key.id, queue: $0.key.queue, onFailure: $0.value) }
             .sorted { $0.name < $1.name }
     }
 }

@@ -17,7 +17,7 @@ extension OperationReference {
     ///   - `.invalidOption` if the other operation depends on this one, directly or not.
     ///   - `.notFound` if one of them does not exist.
     ///   - `.unavailable` if Redis cannot be reached.
-    public func addDependency(_ other: any DependencyConvertible) async throws {
+    public func addDependency(_ other: any OperationDependencyConvertible) async throws {
         try await client.change(self, adding: [other.dependency])
     }
 
@@ -27,7 +27,7 @@ extension OperationReference {
     /// - Parameter other: a current or former dependency; any other operation is ignored.
     /// - Throws: `OperationsError` with `.refused` if this operation has started or ended, or is held; `.notFound` if
     ///   it does not exist; `.unavailable` if Redis cannot be reached.
-    public func removeDependency(_ other: any DependencyConvertible) async throws {
+    public func removeDependency(_ other: any OperationDependencyConvertible) async throws {
         try await client.change(self, removing: [other.dependency])
     }
 }
@@ -37,7 +37,7 @@ extension OperationHandle {
     ///
     /// - Parameter other: a tracked operation of any queue of the namespace, with or without a policy.
     /// - Throws: as `OperationReference.addDependency(_:)`.
-    public func addDependency(_ other: any DependencyConvertible) async throws {
+    public func addDependency(_ other: any OperationDependencyConvertible) async throws {
         try await reference.addDependency(other)
     }
 
@@ -45,7 +45,7 @@ extension OperationHandle {
     ///
     /// - Parameter other: a current or former dependency.
     /// - Throws: as `OperationReference.removeDependency(_:)`.
-    public func removeDependency(_ other: any DependencyConvertible) async throws {
+    public func removeDependency(_ other: any OperationDependencyConvertible) async throws {
         try await reference.removeDependency(other)
     }
 }
@@ -56,13 +56,13 @@ extension SluiceClient {
     /// again.
     package func change(
         _ reference: OperationReference,
-        adding added: [Dependency] = [],
-        removing removed: [Dependency] = []
+        adding added: [OperationDependency] = [],
+        removing removed: [OperationDependency] = []
     ) async throws {
-        let name = { (dependency: Dependency) in
+        let name = { (dependency: OperationDependency) in
             DependencyName(dependency.id, queue: dependency.queue == reference.queue ? nil : dependency.queue)
         }
-        let added = added.map { Dependency($0.id, queue: name($0).queue, onFailure: $0.policy) }
+        let added = added.map { OperationDependency($0.id, queue: name($0).queue, onFailure: $0.policy) }
         guard !added.contains(where: { $0.queue == nil && $0.id == reference.id }) else {
             throw OperationsError(.invalidOption, "operation \(reference.id) cannot wait for itself", id: reference.id)
         }
@@ -86,7 +86,7 @@ extension SluiceClient {
     /// - Parameter note: called with the dependencies that are new.
     private func apply(
         _ reference: OperationReference,
-        _ added: [Dependency],
+        _ added: [OperationDependency],
         _ removed: [DependencyName],
         note: ([DependencyName]) -> Void
     ) async throws {

@@ -4,7 +4,7 @@ import Operations
 ///
 /// ```swift
 /// let syncs = sluice.keyed(queue: "sync")
-/// let sync = try await syncs.run("account 7", onDuplicate: .replace, Sync(account: 7))
+/// let sync = try await syncs.run("account 7", ifExists: .replace, Sync(account: 7))
 /// let changes = try await sync.value
 /// ```
 ///
@@ -13,12 +13,12 @@ import Operations
 public struct DistributedKeyedOperations: Sendable {
     private let client: SluiceClient
     private let queue: String
-    private let freshness: Duration?
+    private let freshFor: Duration?
 
-    fileprivate init(client: SluiceClient, queue: String, freshness: Duration?) {
+    fileprivate init(client: SluiceClient, queue: String, freshFor: Duration?) {
         self.client = client
         self.queue = queue
-        self.freshness = freshness
+        self.freshFor = freshFor
     }
 
     /// Enqueues an operation; if an operation of the key is in flight, the policy decides.
@@ -27,7 +27,7 @@ public struct DistributedKeyedOperations: Sendable {
     ///
     /// - Parameters:
     ///   - key: identifies the work, 1 to 128 bytes without control characters.
-    ///   - onDuplicate: the policy if an operation of this key is in flight.
+    ///   - ifExists: the policy if an operation of this key is in flight.
     ///   - operation: the operation; its stored properties are the arguments.
     ///   - options: any options but queue, `untracked` and, with `debounce`, a delay.
     /// - Returns: the handle of the new operation, or of the existing one: then `isNew` is false.
@@ -36,11 +36,11 @@ public struct DistributedKeyedOperations: Sendable {
     @discardableResult
     public func run<Body: OperationArguments>(
         _ key: String,
-        onDuplicate: DuplicatePolicy = .join,
+        ifExists: DuplicatePolicy = .join,
         _ operation: Body,
         _ options: EnqueueOptions...
     ) async throws -> OperationHandle<Body> {
-        let unique = EnqueueOptions.unique(UniqueKey(key), ifExists: onDuplicate, freshFor: freshness)
+        let unique = EnqueueOptions.unique(UniqueKey(key), ifExists: ifExists, freshFor: freshFor)
         return try await client.enqueue(operation, EnqueueOptions(options), .queue(queue), unique)
     }
 }
@@ -50,10 +50,10 @@ extension SluiceClient {
     ///
     /// - Parameters:
     ///   - queue: the queue of the operations. Each queue has its own keys.
-    ///   - freshness: how long `join` and `skip` return a finished operation instead of a new one: more than zero, at
+    ///   - freshFor: how long `join` and `skip` return a finished operation instead of a new one: more than zero, at
     ///     most 100 years; nil = not at all.
     /// - Returns: a value that runs operations by key; copy it freely.
-    public func keyed(queue: String = Defaults.queue, freshness: Duration? = nil) -> DistributedKeyedOperations {
-        DistributedKeyedOperations(client: self, queue: queue, freshness: freshness)
+    public func keyed(queue: String = SluiceDefaults.queue, freshFor: Duration? = nil) -> DistributedKeyedOperations {
+        DistributedKeyedOperations(client: self, queue: queue, freshFor: freshFor)
     }
 }

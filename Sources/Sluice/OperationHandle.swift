@@ -50,7 +50,7 @@ public struct OperationHandle<Body: OperationArguments>: Sendable, Hashable {
     /// The stored status now and after every change, until the operation ends. See `OperationReference.changes`.
     public var changes: AsyncThrowingStream<OperationStatus, any Error> { reference.changes }
 
-    /// The stored status now and after every change, until the operation ends or a time is over. See
+    /// The stored status now and after every change, until the operation ends or the timeout passes. See
     /// `OperationReference.changes(timeout:)`.
     ///
     /// - Parameter timeout: longest time until the operation ends; zero = read once.
@@ -125,7 +125,7 @@ extension OperationHandle {
     ///   - limit: most lines to read, 1 to 500.
     /// - Returns: the lines in their order; empty if there are no more.
     /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
-    public func log(from number: Int = 0, limit: Int = Defaults.batch) async throws -> [StoredLogLine] {
+    public func log(from number: Int = 0, limit: Int = SluiceDefaults.batch) async throws -> [StoredLogLine] {
         try await reference.log(from: number, limit: limit)
     }
 }
@@ -141,7 +141,7 @@ extension SluiceClient {
     public func handle<Body: OperationArguments>(
         _ id: OperationID,
         of type: Body.Type,
-        queue: String = Defaults.queue
+        queue: String = SluiceDefaults.queue
     ) -> OperationHandle<Body> {
         OperationHandle(reference: OperationReference(id: id, queue: queue, client: self))
     }
@@ -151,7 +151,7 @@ extension SluiceClient {
     ///   - id: the id of the operation.
     ///   - queue: the queue of the operation.
     /// - Returns: the reference. The first call on it shows whether the operation exists.
-    public func reference(_ id: OperationID, queue: String = Defaults.queue) -> OperationReference {
+    public func reference(_ id: OperationID, queue: String = SluiceDefaults.queue) -> OperationReference {
         OperationReference(id: id, queue: queue, client: self)
     }
 }

@@ -18,7 +18,7 @@ extension OperationReference {
     /// - `CancellationError` outside of operations, if the service that reads the stream is asked to shut down.
     public var changes: AsyncThrowingStream<OperationStatus, any Error> { changes(until: nil) }
 
-    /// The stored status now and after every change, until the operation ends or a time is over.
+    /// The stored status now and after every change, until the operation ends or the timeout passes.
     ///
     /// The elements and errors are those of `changes`. In addition, the stream throws `OperationsError` with
     /// `.timedOut` if the operation has not ended in time. The error names the operation's state, and whether a live

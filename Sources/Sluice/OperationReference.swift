@@ -150,9 +150,9 @@ public struct OperationReference: Sendable {
         case .finished: return detail.result ?? []
         case .dead:
             let failure = detail.errors.last?.failure
-            throw OperationsError(.dead, failure?.sentence ?? "it is dead", id: id, failure: failure)
+            throw OperationsError(.dead, failure?.sentence ?? "operation \(id) is dead", id: id, failure: failure)
         case .cancelled: throw OperationsError(.cancelled, Self.sentence(detail.cancel), id: id)
-        case .expired: throw OperationsError(.expired, "it expired before a worker could start it", id: id)
+        case .expired: throw OperationsError(.expired, "operation \(id) expired before a worker could start it", id: id)
         case .scheduled, .blocked, .ready, .executing, .retrying:
             if ends == nil { throw CancellationError() }
             // An operator retried the operation between the two reads.

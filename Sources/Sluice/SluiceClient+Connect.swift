@@ -68,7 +68,7 @@ extension SluiceClient {
     /// - Throws: as `connect(_:logger:)`.
     public static func connect(
         to url: String,
-        namespace: String = Defaults.namespace,
+        namespace: String = SluiceDefaults.namespace,
         logger: Logger = Logger(label: "sluice")
     ) async throws -> SluiceClient {
         try await connect(SluiceConfiguration(.url(url), namespace: namespace), logger: logger)

@@ -55,7 +55,7 @@ extension SluiceClient {
     @discardableResult
     public func cancel(
         _ ids: [OperationID],
-        queue: String = Defaults.queue,
+        queue: String = SluiceDefaults.queue,
         reason: String = "",
         force: Bool = false
     ) async throws -> [CancelResult] {
@@ -161,7 +161,7 @@ extension SluiceClient {
     ///   - queue: the queue of the operations.
     /// - Returns: the result for each operation, in order.
     @discardableResult
-    public func retry(_ ids: [OperationID], queue: String = Defaults.queue) async throws -> [ChangeResult] {
+    public func retry(_ ids: [OperationID], queue: String = SluiceDefaults.queue) async throws -> [ChangeResult] {
         try await inBatches(ids, queue: queue) {
             try await broker.retryWithMembers($0, by: Self.identity, queue: queue)
         }
@@ -178,7 +178,7 @@ extension SluiceClient {
     @discardableResult
     public func hold(
         _ ids: [OperationID],
-        queue: String = Defaults.queue,
+        queue: String = SluiceDefaults.queue,
         reason: String = ""
     ) async throws -> [ChangeResult] {
         try NameRule.check(queue, role: "queue")
@@ -193,7 +193,7 @@ extension SluiceClient {
     ///   - queue: the queue of the operations.
     /// - Returns: the result for each operation, in order.
     @discardableResult
-    public func release(_ ids: [OperationID], queue: String = Defaults.queue) async throws -> [ChangeResult] {
+    public func release(_ ids: [OperationID], queue: String = SluiceDefaults.queue) async throws -> [ChangeResult] {
         try NameRule.check(queue, role: "queue")
         return try await broker.release(ids, by: Self.identity, queue: queue).map(ChangeResult.init)
     }
@@ -205,13 +205,13 @@ extension SluiceClient {
     ///   - queue: the queue of the operations.
     /// - Returns: the result for each operation, in order.
     @discardableResult
-    public func remove(_ ids: [OperationID], queue: String = Defaults.queue) async throws -> [ChangeResult] {
+    public func remove(_ ids: [OperationID], queue: String = SluiceDefaults.queue) async throws -> [ChangeResult] {
         try await inBatches(ids, queue: queue) { try await broker.remove($0, by: Self.identity, queue: queue) }.map(
             ChangeResult.init
         )
     }
 
-    /// Calls a script with at most `Defaults.batch` ids at a time.
+    /// Calls a script with at most `SluiceDefaults.batch` ids at a time.
     private func inBatches<Outcome>(
         _ ids: [OperationID],
         queue: String,
@@ -219,8 +219,8 @@ extension SluiceClient {
     ) async throws -> [Outcome] {
         try NameRule.check(queue, role: "queue")
         var outcomes: [Outcome] = []
-        for start in stride(from: 0, to: ids.count, by: Defaults.batch) {
-            outcomes += try await call(Array(ids[start..<min(start + Defaults.batch, ids.count)]))
+        for start in stride(from: 0, to: ids.count, by: SluiceDefaults.batch) {
+            outcomes += try await call(Array(ids[start..<min(start + SluiceDefaults.batch, ids.count)]))
         }
         return outcomes
     }

@@ -104,13 +104,13 @@ extension SluiceClient {
     @discardableResult
     public func enqueue(
         name: String,
-        arguments: JSONValue = [:],
+        arguments: OperationJSON = [:],
         _ options: EnqueueOptions...
     ) async throws -> OperationReference {
         let options = EnqueueOptions(options)
         let new = try options.operation(
             name: name,
-            arguments: arguments.serializedBytes(),
+            arguments: arguments.value.serializedBytes(),
             serverTime: try await serverTime(isNeeded: options.needsServerTime, queue: options.queueName)
         )
         return try await enqueue([new], queue: options.queueName, durability: options.durability ?? .none)[0]
@@ -133,7 +133,7 @@ extension SluiceClient {
             .map { OperationHandle(reference: $0) }
     }
 
-    /// Passes prepared operations through the middleware and enqueues them in order.
+    /// Passes prepared operations through the middleware and stores them in order.
     ///
     /// - Parameters:
     ///   - operations: the operations.
@@ -148,32 +148,33 @@ extension SluiceClient {
     ) async throws -> [OperationReference] {
         guard middleware.isEmpty || operations.isEmpty else {
             return try await middleware.enqueue(operations, queue: queue) { operations in
-                let references = try await send(operations, queue: queue, durability: durability)
+                let references = try await store(operations, queue: queue, durability: durability)
                 return (references, references.map(\.forMiddleware))
             }
         }
-        return try await send(operations, queue: queue, durability: durability, progress: progress)
+        return try await store(operations, queue: queue, durability: durability, progress: progress)
     }
 
-    /// Enqueues prepared operations without middleware.
-    func send(
+    /// Stores prepared operations without middleware, through the buffer if the client has one.
+    func store(
         _ operations: [NewOperation],
         queue: String,
         durability: Durability = .none,
         progress: (Int) -> Void = { _ in }
     ) async throws -> [OperationReference] {
-        guard durability != .none else { return try await sendUnconfirmed(operations, queue: queue, progress) }
-        let (outcomes, isConfirmed) = try await handOver(operations, queue: queue, durability: durability, progress)
+        if let buffer, durability == .none {
+            return try await store(operations, queue: queue, in: buffer, progress)
+        }
+        let (outcomes, isConfirmed) = try await outcomes(operations, queue: queue, durability: durability, progress)
         let references = try references(operations, outcomes, queue: queue)
         return isConfirmed.map { isConfirmed in references.map { $0.confirmed(isConfirmed) } } ?? references
     }
 
-    /// Enqueues prepared operations for callers that need no references, without middleware. Never uses the buffer,
-    /// because a buffered operation cannot be confirmed.
+    /// Stores prepared operations for callers that need no references, without middleware and buffer.
     ///
     /// - Returns: the outcome of each operation, and whether the durability was reached in time; nil if none was
     ///   requested.
-    package func handOver(
+    package func outcomes(
         _ operations: [NewOperation],
         queue: String,
         durability: Durability,
@@ -182,7 +183,10 @@ extension SluiceClient {
         try NameRule.check(queue, role: "queue")
         let sealed = try sealed(operations, queue: queue)
         guard durability != .none else {
-            return (try await broker.enqueueLinked(sealed, queue: queue, progress: progress), nil)
+            let needsOthers = sealed.contains { $0.links?.needsOthers == true }
+            return needsOthers
+                ? (try await broker.enqueueLinked(sealed, queue: queue, progress: progress), nil)
+                : (try await broker.enqueueAll(sealed, queue: queue, progress: progress), nil)
         }
         guard let durable = broker as? any DurableBroker else {
             throw OperationsError(.invalidOption, "this broker does not support `durability`: drop it")
@@ -191,28 +195,6 @@ extension SluiceClient {
             try await broker.enqueueLinked(sealed, queue: queue, progress: progress)
         }
         return (outcomes, isConfirmed)
-    }
-
-    /// Enqueues prepared operations without durability, through the buffer if the client has one.
-    private func sendUnconfirmed(
-        _ operations: [NewOperation],
-        queue: String,
-        _ progress: (Int) -> Void
-    ) async throws -> [OperationReference] {
-        try NameRule.check(queue, role: "queue")
-        let operations = try sealed(operations, queue: queue)
-        if let buffer {
-            guard !operations.contains(where: { $0.links != nil }) else {
-                throw OperationsError(
-                    .invalidOption,
-                    "a client with a buffer does not support .unique, .key, .after and .group: "
-                        + "use a client without a buffer for these operations"
-                )
-            }
-            return try await send(operations, queue: queue, through: buffer, progress)
-        }
-        let outcomes = try await broker.enqueueLinked(operations, queue: queue, progress: progress)
-        return try references(operations, outcomes, queue: queue)
     }
 
     private func references(
@@ -231,12 +213,22 @@ extension SluiceClient {
         }
     }
 
-    private func send(
+    /// Stores operations in the buffer, which sends them in order.
+    private func store(
         _ operations: [NewOperation],
         queue: String,
-        through buffer: EnqueueBuffer,
+        in buffer: EnqueueBuffer,
         _ progress: (Int) -> Void
     ) async throws -> [OperationReference] {
+        try NameRule.check(queue, role: "queue")
+        let operations = try sealed(operations, queue: queue)
+        guard !operations.contains(where: { $0.links != nil }) else {
+            throw OperationsError(
+                .invalidOption,
+                "a client with a buffer does not support .unique, .limitKey, .after and .group: "
+                    + "use a client without a buffer for these operations"
+            )
+        }
         guard !operations.isEmpty else { return [] }
         let receipt = try await buffer.enqueue(operations, queue: queue, progress: progress)
         return operations.enumerated().map { index, operation in

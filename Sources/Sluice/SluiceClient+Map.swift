@@ -53,8 +53,8 @@ extension SluiceClient {
         }
         var outputs: [Body.Output] = []
         outputs.reserveCapacity(handles.count)
-        for start in stride(from: 0, to: ids.count, by: Defaults.batch) {
-            let part = start..<min(start + Defaults.batch, ids.count)
+        for start in stride(from: 0, to: ids.count, by: SluiceDefaults.batch) {
+            let part = start..<min(start + SluiceDefaults.batch, ids.count)
             for (index, detail) in zip(part, try await broker.details(Array(ids[part]), queue: queue)) {
                 guard let detail else { throw handles[index].reference.notFound }
                 outputs.append(try Body.decode(result: detail.result ?? []))

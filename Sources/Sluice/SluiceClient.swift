@@ -48,7 +48,7 @@ public struct SluiceClient: Sendable {
     ///   - onClose: called by `close`.
     package init(
         broker: any Broker,
-        namespace: String = Defaults.namespace,
+        namespace: String = SluiceDefaults.namespace,
         keys: OperationKeys? = nil,
         buffering: EnqueueBuffering? = nil,
         middleware: [any OperationMiddleware] = [],

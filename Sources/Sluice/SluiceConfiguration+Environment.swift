@@ -37,7 +37,7 @@ extension SluiceConfiguration {
         }
         return SluiceConfiguration(
             server,
-            namespace: value("SLUICE_NAMESPACE") ?? Defaults.namespace,
+            namespace: value("SLUICE_NAMESPACE") ?? SluiceDefaults.namespace,
             keys: try OperationKeys.fromEnvironment(environment)
         )
     }

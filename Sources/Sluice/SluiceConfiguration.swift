@@ -54,7 +54,7 @@ public struct SluiceConfiguration: Sendable {
     ///   - eventLoopGroup: runs the connections.
     public init(
         _ server: Server,
-        namespace: String = Defaults.namespace,
+        namespace: String = SluiceDefaults.namespace,
         credentials: Credentials? = nil,
         tls: TLSConfiguration? = nil,
         timeouts: Timeouts = Timeouts(),

@@ -72,6 +72,6 @@ final class UnservedWatch: Sendable {
 
     /// The command that starts a worker of the queue. `NameRule` makes both names safe in a shell.
     static func fix(_ queue: String, namespace: String) -> String {
-        "sluice worker -q \(queue)" + (namespace == Defaults.namespace ? "" : " -N \(namespace)")
+        "sluice worker -q \(queue)" + (namespace == SluiceDefaults.namespace ? "" : " -N \(namespace)")
     }
 }

@@ -50,8 +50,8 @@ extension OperatorBroker {
         queue: String
     ) async throws -> [(name: DependencyName, needs: [DependencyName])] {
         var found: [(name: DependencyName, needs: [DependencyName])] = []
-        for start in stride(from: 0, to: ids.count, by: Defaults.batch) {
-            let part = Array(ids[start..<min(start + Defaults.batch, ids.count)])
+        for start in stride(from: 0, to: ids.count, by: SluiceDefaults.batch) {
+            let part = Array(ids[start..<min(start + SluiceDefaults.batch, ids.count)])
             for detail in try await details(part, queue: queue).compactMap({ $0 })
             where detail.state != .finished && detail.links.unmetCount > 0 {
                 let links = detail.links

@@ -43,7 +43,7 @@ extension BenchOperations {
         for _ in 0..<(arguments["count"]?.intValue ?? 1) {
             try await context.enqueue(
                 name: "exec",
-                arguments: ["argv": .array(about + program)],
+                arguments: OperationJSON(["argv": .array(about + program)]),
                 .queue(arguments["queue"]?.stringValue ?? context.queue),
                 .withCompletion
             )
@@ -60,8 +60,7 @@ extension BenchOperations {
                 try await context.enqueue(
                     name: crawl,
                     arguments: [
-                        "count": JSONValue(count - 1), "milliseconds": JSONValue(pause),
-                        "queue": .string(context.queue),
+                        "count": .init(count - 1), "milliseconds": .init(pause), "queue": .init(context.queue),
                     ],
                     .queue(arguments["queue"]?.stringValue ?? context.queue),
                     .id(OperationID(key: "\(context.id) \(number)")),

@@ -108,7 +108,7 @@ package struct BenchVerb: Verb {
             }
             groups.insert(group)
         }
-        guard !groups.isEmpty else { throw .usage("--only names no group", fix: "--only drain") }
+        guard !groups.isEmpty else { throw .usage("--only needs a group", fix: "--only drain") }
         return groups
     }
 }

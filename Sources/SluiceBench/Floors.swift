@@ -6,7 +6,7 @@ import RedisClient
 /// The most that this machine and its Redis can do: the same bytes without a queue's semantics.
 struct Floors: Sendable {
     private static let list = "floor:list"
-    private static let batch = Defaults.batch
+    private static let batch = SluiceDefaults.batch
     private static let window = 8
     /// The Swift floor of the machine on which the budgets were set.
     private static let usualSwift = 205_000.0

@@ -121,14 +121,14 @@ struct FlowCases: Sendable {
         let step = OperationLinks.dependenciesOfACall
         let first = Bench.operations(1, tracked: true)
         var middle = Bench.operations(count, tracked: true)
-        for index in middle.indices { middle[index].links = OperationLinks(after: [Dependency(first[0].id)]) }
+        for index in middle.indices { middle[index].links = OperationLinks(after: [OperationDependency(first[0].id)]) }
         var joints = Bench.operations(count / step, tracked: true)
         for index in joints.indices {
             let part = middle[(index * step)..<((index + 1) * step)]
-            joints[index].links = OperationLinks(after: part.map { Dependency($0.id) })
+            joints[index].links = OperationLinks(after: part.map { OperationDependency($0.id) })
         }
         var last = Bench.operations(1, tracked: true)
-        last[0].links = OperationLinks(after: joints.map { Dependency($0.id) })
+        last[0].links = OperationLinks(after: joints.map { OperationDependency($0.id) })
         _ = try await bench.rig.broker.enqueueAll(first + middle + joints + last, queue: BenchRig.queue) { _ in }
     }
 
@@ -176,7 +176,7 @@ struct FlowCases: Sendable {
             joints[index].links = try await self.links(to: part, in: other, from: BenchRig.queue)
         }
         var last = Bench.operations(1, tracked: true)
-        last[0].links = OperationLinks(after: joints.map { Dependency($0.id) })
+        last[0].links = OperationLinks(after: joints.map { OperationDependency($0.id) })
         _ = try await broker.enqueueAll(joints + last, queue: BenchRig.queue) { _ in }
     }
 
@@ -186,7 +186,7 @@ struct FlowCases: Sendable {
         from dependentQueue: String
     ) async throws -> OperationLinks? {
         let said = try await bench.rig.broker.link(operations.map(\.id), in: queue, from: dependentQueue)
-        var links = OperationLinks(after: operations.map { Dependency($0.id, queue: queue) })
+        var links = OperationLinks(after: operations.map { OperationDependency($0.id, queue: queue) })
         for state in said { links?.said[DependencyName(state.id, queue: queue)] = state }
         return links
     }
@@ -199,7 +199,7 @@ struct FlowCases: Sendable {
         let chain = try await drain(count) {
             var operations = Bench.operations(count, tracked: true)
             for index in operations.indices.dropFirst() {
-                operations[index].links = OperationLinks(after: [Dependency(operations[index - 1].id)])
+                operations[index].links = OperationLinks(after: [OperationDependency(operations[index - 1].id)])
             }
             _ = try await bench.rig.broker.enqueueAll(operations, queue: BenchRig.queue) { _ in }
         }

@@ -29,8 +29,8 @@ struct LatencyCases: Sendable {
     /// `roundTrip` measures that case.
     private func pickUp() async throws {
         bench.progress("pick-up by an idle worker")
-        var starts = LatencyHistogram()
-        var pings = LatencyHistogram()
+        var starts = Latencies()
+        var pings = Latencies()
         for _ in 0..<bench.size.samples {
             try await becomeIdle()
             let ping = MachineClock.nanoseconds
@@ -56,7 +56,7 @@ struct LatencyCases: Sendable {
     /// Measures the time until a waiting producer has the result.
     private func roundTrip() async throws {
         bench.progress("await of results")
-        var results = LatencyHistogram()
+        var results = Latencies()
         for _ in 0..<bench.size.samples {
             try await becomeIdle()
             let begin = MachineClock.nanoseconds
@@ -86,7 +86,7 @@ struct LatencyCases: Sendable {
             )
             pending.append((due, reference))
         }
-        var late = LatencyHistogram()
+        var late = Latencies()
         for (due, reference) in pending {
             let started = try await stamp(of: reference)
             late.record(nanoseconds: started > due ? started - due : 0)
@@ -99,7 +99,7 @@ struct LatencyCases: Sendable {
     private func cancelWaiting() async throws {
         bench.progress("cancel of waiting operations")
         let queue = "waiting"
-        var times = LatencyHistogram()
+        var times = Latencies()
         for _ in 0..<bench.size.samples {
             let reference = try await bench.rig.client.enqueue(name: "noop", .queue(queue))
             let begin = MachineClock.nanoseconds
@@ -115,7 +115,7 @@ struct LatencyCases: Sendable {
         bench.progress(name)
         // Without pub/sub, each cancel waits for a heartbeat.
         let count = cutting ? min(max(bench.size.samples / 100, 10), 50) : bench.size.samples
-        var times = LatencyHistogram()
+        var times = Latencies()
         var samples = 0
         while samples < count {
             let reference = try await bench.rig.client.enqueue(name: BenchOperations.wait, .queue(BenchRig.queue))

@@ -85,7 +85,7 @@ private struct PendingCalls {
     init(rig: BenchRig, tracked: Bool) async throws {
         self.rig = rig
         self.tracked = tracked
-        count = EnqueueBatches(Bench.operations(Defaults.batch, tracked: tracked)).first { _ in true }?.count ?? 0
+        count = EnqueueBatches(Bench.operations(SluiceDefaults.batch, tracked: tracked)).first { _ in true }?.count ?? 0
         let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 600_000, intervalMilliseconds: 5000, info: [])
         _ = try rig.broker.beat(beat, queue: BenchRig.queue)
     }
@@ -124,7 +124,7 @@ private struct PendingCalls {
                 queue: BenchRig.queue
             )
             guard reply.outcomes.allSatisfy({ $0 == .done(.finished) }) else {
-                throw CLIError(.bug, "what was claimed could not be completed")
+                throw CLIError(.bug, "some claimed operations could not be completed")
             }
             rest -= operations.count
         }

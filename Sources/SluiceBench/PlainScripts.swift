@@ -56,7 +56,7 @@ struct PlainScripts: Sendable {
             return (try await rig.commands().scriptMicroseconds - before) / Double(calls)
         }
         // Two steps, because many records in one call take less time each than few.
-        var each = Defaults.trackedBatch
+        var each = SluiceDefaults.trackedBatch
         for _ in 0..<2 {
             each = max(1, Int(Double(each) * microseconds / (try await measure(Self.trials, each))))
         }

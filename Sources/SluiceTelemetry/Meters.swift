@@ -12,6 +12,7 @@ final class Meters: Sendable {
     fileprivate struct State {
         var counters: [Key: Counter] = [:]
         var timers: [Key: Timer] = [:]
+        var gauges: [Key: Gauge] = [:]
         /// The values that a label has had, by the label and what bounds it.
         var known: [Key: Set<String>] = [:]
     }
@@ -59,11 +60,22 @@ final class Meters: Sendable {
         timer.record(duration: duration)
     }
 
+    func set(_ name: String, _ labels: [(String, String)], _ value: Double) {
+        let gauge = state.withLock { state in
+            let key = Key(name: name, labels: labels.map { "\($0.0)=\($0.1)" })
+            if let known = state.gauges[key] { return known }
+            let new = Gauge(label: name, dimensions: labels, factory: factory)
+            state.gauges[key] = new
+            return new
+        }
+        gauge.record(value)
+    }
+
     /// The labels of a run: the queue, the name, and the headers that were asked for.
     func labels(of run: OperationContext) -> [(String, String)] {
         state.withLock { state in
             var labels = [("queue", run.queue)]
-            labels.append(("name", state.bounded(run.name, of: "name", in: run.queue, Defaults.figureNames)))
+            labels.append(("name", state.bounded(run.name, of: "name", in: run.queue, SluiceDefaults.statisticsNames)))
             for header in headers {
                 let value = run.headers[header] ?? ""
                 labels.append((header, state.bounded(value, of: header, in: "", Self.headerValues)))

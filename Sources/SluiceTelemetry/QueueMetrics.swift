@@ -84,7 +84,7 @@ struct QueueGauges {
 
     init(_ factory: any MetricsFactory) {
         self.factory = factory
-        set("sluice_build_info", [("version", Defaults.version)], 1)
+        set("sluice_build_info", [("version", SluiceDefaults.version)], 1)
     }
 
     /// Looks at each queue once.

@@ -52,9 +52,9 @@ public final class InMemorySluice: Sendable {
     ///   - logger: receives the log lines of client and workers.
     ///   - register: registers the operations that can run.
     public init(
-        namespace: String = Defaults.namespace,
-        queues: QueueSelection = [QueueShare(Defaults.queue)],
-        slots: Int = Defaults.slots,
+        namespace: String = SluiceDefaults.namespace,
+        queues: QueueSelection = [QueueShare(SluiceDefaults.queue)],
+        slots: Int = SluiceDefaults.slots,
         keys: OperationKeys? = nil,
         middleware: [any OperationMiddleware] = [],
         faults: LostCalls? = nil,
@@ -94,7 +94,7 @@ public final class InMemorySluice: Sendable {
     /// - Throws: the error of decoding, if stored arguments do not fit the type.
     public func waiting<Body: OperationArguments>(
         _ type: Body.Type,
-        queue: String = Defaults.queue
+        queue: String = SluiceDefaults.queue
     ) async throws -> [Body] {
         var found: [Body] = []
         for state in [OperationState.scheduled, .retrying, .ready, .blocked] {
@@ -284,7 +284,7 @@ public final class InMemorySluice: Sendable {
             try await running.value
             return result
         } catch {
-            worker.abandon()
+            worker.stopNow()
             _ = await running.result
             throw error
         }
@@ -307,9 +307,9 @@ public final class InMemorySluice: Sendable {
         for queue in try await broker.queues() {
             // A call notifies only some of many dependents; sweeps notify the rest.
             while try await broker.sweep(queue: queue).more { try Task.checkCancellation() }
-            let carried = await broker.carryEnds(of: queue)
-            if let error = carried.failure { throw error }
-            hasCarried = hasCarried || carried.count > 0
+            let relayed = await broker.relayEnds(of: queue)
+            if let error = relayed.failure { throw error }
+            hasCarried = hasCarried || relayed.count > 0
         }
         return hasCarried
     }
@@ -418,7 +418,7 @@ extension SluiceClient {
     ///
     /// - Parameter namespace: the client's namespace.
     /// - Returns: a client of an empty namespace, which needs no Redis.
-    public static func inMemory(namespace: String = Defaults.namespace) -> SluiceClient {
+    public static func inMemory(namespace: String = SluiceDefaults.namespace) -> SluiceClient {
         SluiceClient(broker: InMemoryBroker(), namespace: namespace)
     }
 }

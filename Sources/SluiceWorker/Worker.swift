@@ -190,8 +190,8 @@ public final class Worker: Service {
     }
 
     /// Gives all operations back at once. `run()` returns within two seconds, even if bodies continue.
-    public func abandon() {
-        service.abandon()
+    public func stopNow() {
+        service.stopNow()
         ended.continuation.finish()
     }
 

@@ -5,13 +5,13 @@ import Synchronization
 /// The requests to stop the worker. A further request can only make the stop faster.
 final class StopRequest: Sendable {
     enum Kind: Int, Comparable, Sendable {
-        case none, drain, abandon
+        case none, drain, stopNow
         static func < (left: Kind, right: Kind) -> Bool { left.rawValue < right.rawValue }
     }
 
     private struct State {
         var kind = Kind.none
-        var abandonedAt: ContinuousClock.Instant?
+        var stopNowAt: ContinuousClock.Instant?
         var isReplaced = false
         var isByOperator = false
     }
@@ -22,12 +22,12 @@ final class StopRequest: Sendable {
 
     var current: Kind { state.withLock { $0.kind } }
     /// The time of the first request to give everything back at once.
-    var abandonedAt: ContinuousClock.Instant? { state.withLock { $0.abandonedAt } }
+    var stopNowAt: ContinuousClock.Instant? { state.withLock { $0.stopNowAt } }
 
     func request(_ wanted: Kind) {
         state.withLock { state in
             state.kind = max(state.kind, wanted)
-            if wanted == .abandon { state.abandonedAt = state.abandonedAt ?? .now }
+            if wanted == .stopNow { state.stopNowAt = state.stopNowAt ?? .now }
         }
         signal.raise()
     }
@@ -78,12 +78,12 @@ struct Drain: Sendable {
     /// worker ends even if Redis is away.
     private static let step: Duration = .seconds(2)
     private static let flush: Duration = .seconds(3)
-    /// With `abandon`, all steps together take less than two seconds. Bodies may end until `abandonedBodies` after the
-    /// request, and the outbox is sent until `abandonedFlush` after it. Three steps of at most `abandonedStep` each
+    /// With `stopNow`, all steps together take less than two seconds. Bodies may end until `stopNowBodies` after the
+    /// request, and the outbox is sent until `stopNowFlush` after it. Three steps of at most `stopNowStep` each
     /// follow.
-    private static let abandonedBodies: Duration = .milliseconds(600)
-    private static let abandonedFlush: Duration = .milliseconds(1000)
-    private static let abandonedStep: Duration = .milliseconds(200)
+    private static let stopNowBodies: Duration = .milliseconds(600)
+    private static let stopNowFlush: Duration = .milliseconds(1000)
+    private static let stopNowStep: Duration = .milliseconds(200)
     let core: WorkerCore
     let stopping: StopRequest
 
@@ -98,19 +98,19 @@ struct Drain: Sendable {
         core.wakeUp.raise()
         await passOn(unclaimed)
         await untilNothingMoreComes()
-        await wait(until: .now + core.configuration.drainTimeout, orAbandoned: true) { core.holdsNothing }
+        await wait(until: .now + core.configuration.drainTimeout, orStopNow: true) { core.holdsNothing }
         for operation in running { operation.stop(.giveBack) }
-        await wait(until: .now + core.configuration.cancelGrace, orAbandoned: true) { running.isEmpty }
-        if let at = stopping.abandonedAt { await wait(until: at + Self.abandonedBodies) { running.isEmpty } }
+        await wait(until: .now + core.configuration.cancelGrace, orStopNow: true) { running.isEmpty }
+        if let at = stopping.stopNowAt { await wait(until: at + Self.stopNowBodies) { running.isEmpty } }
         returnRunning()
-        await wait(until: .now + Self.flush, abandoned: Self.abandonedFlush) { core.holdsNothing }
+        await wait(until: .now + Self.flush, ifNow: Self.stopNowFlush) { core.holdsNothing }
         core.change { queue, _ in queue.phase = .stopped }
         logRest()
     }
 
     /// Waits for answers that may still bring operations. The wait is short, because Redis may be away.
     private func untilNothingMoreComes() async {
-        await wait(until: .now + Self.step, abandoned: Self.abandonedStep) {
+        await wait(until: .now + Self.step, ifNow: Self.stopNowStep) {
             !core.queue.withLock { $0.mayBeGivenMore }
         }
     }
@@ -126,9 +126,9 @@ struct Drain: Sendable {
         let free = core.queue.withLock { queue in
             queue.members.enumerated().filter(\.element.lease.held.isEmpty).map { ($0.offset, $0.element.share.name) }
         }
-        let figures = Dictionary(uniqueKeysWithValues: free.map { ($1, core.figures.takeAll($0)) })
+        let statistics = Dictionary(uniqueKeysWithValues: free.map { ($1, core.statistics.takeAll($0)) })
         await withinStep(forEach: free.map(\.1)) { name in
-            try? await core.broker.retire(worker: core.id, figures: figures[name] ?? [], queue: name)
+            try? await core.broker.retire(worker: core.id, statistics: statistics[name] ?? [], queue: name)
         }
     }
 
@@ -168,25 +168,25 @@ struct Drain: Sendable {
     }
 
     /// Waits until the condition holds, the deadline has passed, or everything has to be given back now.
-    private func wait(until deadline: Instant, orAbandoned: Bool = false, _ condition: () -> Bool) async {
+    private func wait(until deadline: Instant, orStopNow: Bool = false, _ condition: () -> Bool) async {
         let requests = Task { [core, stopping] in
             while !Task.isCancelled {
                 await stopping.signal.wait()
                 core.calm.raise()
             }
         }
-        while Instant.now < deadline, !condition(), !(orAbandoned && stopping.current == .abandon) {
+        while Instant.now < deadline, !condition(), !(orStopNow && stopping.current == .stopNow) {
             await core.calm.wait(until: deadline)
         }
         requests.cancel()
         await requests.value
     }
 
-    /// Waits until the condition holds or the deadline has passed. After an `abandon`, also one that comes meanwhile,
+    /// Waits until the condition holds or the deadline has passed. After an `stopNow`, also one that comes meanwhile,
     /// the wait ends this long after the request.
-    private func wait(until deadline: Instant, abandoned: Duration, _ condition: () -> Bool) async {
-        if stopping.current != .abandon { await wait(until: deadline, orAbandoned: true, condition) }
-        if let at = stopping.abandonedAt { await wait(until: at + abandoned, condition) }
+    private func wait(until deadline: Instant, ifNow: Duration, _ condition: () -> Bool) async {
+        if stopping.current != .stopNow { await wait(until: deadline, orStopNow: true, condition) }
+        if let at = stopping.stopNowAt { await wait(until: at + ifNow, condition) }
     }
 
     private func logRest() {
@@ -198,7 +198,7 @@ struct Drain: Sendable {
         }
     }
 
-    /// Waits for the end of the body, at most one step; steps are shorter after an `abandon`.
+    /// Waits for the end of the body, at most one step; steps are shorter after an `stopNow`.
     ///
     /// - Returns: true if the body has ended.
     @discardableResult
@@ -209,11 +209,11 @@ struct Drain: Sendable {
             hasEnded.store(true, ordering: .releasing)
             core.calm.raise()
         }
-        if stopping.current != .abandon {
-            await wait(until: .now + Self.step, orAbandoned: true) { hasEnded.load(ordering: .acquiring) }
+        if stopping.current != .stopNow {
+            await wait(until: .now + Self.step, orStopNow: true) { hasEnded.load(ordering: .acquiring) }
         }
-        if stopping.current == .abandon {
-            await wait(until: .now + Self.abandonedStep) { hasEnded.load(ordering: .acquiring) }
+        if stopping.current == .stopNow {
+            await wait(until: .now + Self.stopNowStep) { hasEnded.load(ordering: .acquiring) }
         }
         task.cancel()
         return hasEnded.load(ordering: .acquiring)

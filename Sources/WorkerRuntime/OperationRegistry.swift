@@ -92,11 +92,11 @@ public struct OperationRegistry: Sendable {
         guard handlers[handler.name] == nil else {
             throw WorkerError(.invalidConfiguration, "the operation \(name) is registered twice: drop one of the two")
         }
-        guard (1...Defaults.maxAttempts).contains(handler.retryPolicy.attempts) else {
+        guard (1...SluiceDefaults.maxAttempts).contains(handler.retryPolicy.attempts) else {
             throw WorkerError(
                 .invalidConfiguration,
                 "the operation \(name) is registered with \(handler.retryPolicy.attempts) attempts: use 1 to "
-                    + "\(Defaults.maxAttempts)"
+                    + "\(SluiceDefaults.maxAttempts)"
             )
         }
     }

@@ -66,8 +66,8 @@ extension WorkerCore {
                     )
                 }
             } catch {
-                let orders = operation.orders
-                if orders.cancellation != nil || orders.stop != nil { return nil }
+                let requests = operation.endRequests
+                if requests.cancellation != nil || requests.stop != nil { return nil }
                 logger.debug("standing cancels were not read", metadata: ["queue": "\(name)", "error": "\(error)"])
                 try? await Task.sleep(for: Self.pause)
             }

@@ -52,7 +52,7 @@ extension WorkerCore {
         )
         counters.stuck.wrappingAdd(1, ordering: .relaxed)
         counters.count(settlement)
-        figures.ended(operation.queue, run, settlement)
+        statistics.ended(operation.queue, run, settlement)
         _ = end(
             operation,
             settlement,
@@ -65,7 +65,7 @@ extension WorkerCore {
     }
 
     private func settlement(of operation: HeldOperation, _ failure: StuckFailure) -> Settlement {
-        let (cancellation, stop) = operation.orders
+        let (cancellation, stop) = operation.endRequests
         if cancellation == nil, stop != .runTimeout { return .returned(.front) }
         let error = OperationFailure(
             type: failure.failureType,

@@ -35,7 +35,7 @@ final class UnknownNames: Sendable {
 
     private let state = Mutex((named: [String: Entry](), others: Entry?.none))
 
-    /// Counts an operation with an unknown name.
+    /// Counts an operation with an unhandled name.
     ///
     /// - Returns: the log line to write; nil = none now.
     func note(_ name: String, _ now: Instant) -> Notice? {

@@ -27,7 +27,7 @@ final class WorkerCore: Sendable {
     /// Counters that the heartbeats report.
     let counters = WorkerCounters()
     /// Counts for the statistics over time.
-    let figures = FigureBook()
+    let statistics = StatisticsBook()
 
     /// Raised when the wait for wake-up tokens has to be renewed, for example for another queue.
     let wakeUp = Signal()
@@ -44,7 +44,7 @@ final class WorkerCore: Sendable {
     /// Queues in which a sweep is due.
     let sweeps = SweepRequests()
     /// Queues whose ends have to be relayed to other queues.
-    let carries = SweepRequests()
+    let relays = SweepRequests()
     /// When this worker looks for due schedules.
     let schedules = ScheduleWatch()
     /// The standing cancels that this worker has read.
@@ -57,8 +57,10 @@ final class WorkerCore: Sendable {
     let pool = PoolProbe()
     /// Code around each run and each enqueue of a schedule.
     let middleware: MiddlewareChain
+    /// Middleware that counts what happens to this worker.
+    let observers: [any RuntimeObserving]
     /// The client with which bodies enqueue.
-    let producer: (any Sendable)?
+    let producer: (any BodyClient)?
     /// Ends the process.
     let exitNow: @Sendable (Int32) -> Void
     /// The requests to stop the worker.
@@ -76,13 +78,14 @@ final class WorkerCore: Sendable {
         middleware: MiddlewareChain = MiddlewareChain(),
         logger: Logger,
         stored: StoredReader? = nil,
-        producer: (any Sendable)? = nil,
+        producer: (any BodyClient)? = nil,
         exitNow: @escaping @Sendable (Int32) -> Void = { _exit($0) }
     ) {
         self.id = id
         self.exitNow = exitNow
         self.seal = seal
         self.middleware = middleware
+        observers = middleware.observers
         self.stored = stored
         self.producer = producer
         self.broker = broker
@@ -93,7 +96,7 @@ final class WorkerCore: Sendable {
         logger[metadataKey: "worker"] = "\(id)"
         self.logger = logger
         queue = Mutex(LocalQueue(slots: configuration.slots, lifetime: configuration.maxOperations))
-        reporter = Reporter(broker: broker, worker: id, logger: logger)
+        reporter = Reporter(broker: broker, worker: id, observers: observers, logger: logger)
     }
 
     /// How much longer than the grace the worker waits. A body may enforce the grace itself: it kills a program at the
@@ -185,10 +188,10 @@ final class WorkerCore: Sendable {
     // MARK: Cancels
 
     /// Handles a cancel request: asks a running operation to end, and ends a waiting one.
-    func cancel(_ order: CancelOrder, _ index: Int) {
-        if let id = order.forced { return fence(order, id, index) }
-        let found = queue.withLock { $0.find(order, index) }
-        guard let operation = found, operation.cancel(order.cancellation) else { return }
+    func cancel(_ request: FencedCancel, _ index: Int) {
+        if let id = request.forced { return fence(request, id, index) }
+        let found = queue.withLock { $0.find(request, index) }
+        guard let operation = found, operation.cancel(request.cancellation) else { return }
         if change({ queue, _ in queue.settleWaiting(operation) }) { return }
         operation.write(.cancelAcknowledged)
         reporter.hurry(operation)
@@ -196,22 +199,22 @@ final class WorkerCore: Sendable {
 
     /// Handles a forced cancel, which has ended an operation in Redis and made its fence invalid. The slot becomes free
     /// at once, even if the body still runs.
-    private func fence(_ order: CancelOrder, _ id: OperationID, _ index: Int) {
-        let (found, hasStopped) = queue.withLock { $0.fence(order, index) }
+    private func fence(_ request: FencedCancel, _ id: OperationID, _ index: Int) {
+        let (found, hasStopped) = queue.withLock { $0.fence(request, index) }
         let name = queue.withLock { $0.members[index].share.name }
         if hasStopped {
-            reporter.send(Report(fence: order.fence, id: id, content: .cancelStopped), ofForced: name)
+            reporter.send(Report(fence: request.fence, id: id, content: .cancelStopped), ofForced: name)
         }
         guard let operation = found else { return }
         logger.warning(
             "fenced: a forced cancel has ended the operation; nothing more of it is stored",
             metadata: operation.metadata([
-                "reason": "\(order.cancellation.reason)", "by": "\(order.cancellation.by ?? "")",
+                "reason": "\(request.cancellation.reason)", "by": "\(request.cancellation.by ?? "")",
             ])
         )
         guard !hasStopped else { return change { _, _ in } }
-        reporter.send(Report(fence: order.fence, id: id, content: .cancelAcknowledged), ofForced: name)
-        operation.force(order.cancellation)
+        reporter.send(Report(fence: request.fence, id: id, content: .cancelAcknowledged), ofForced: name)
+        operation.force(request.cancellation)
         let settlement = Settlement.failed(.cancelled, error: [])
         guard let (_, run) = operation.giveUp(settlement) else {
             if !operation.hasSlot { fencedBodyReturned(operation) }
@@ -219,7 +222,7 @@ final class WorkerCore: Sendable {
         }
         counters.stuck.wrappingAdd(1, ordering: .relaxed)
         counters.count(settlement)
-        figures.ended(operation.queue, run, settlement)
+        statistics.ended(operation.queue, run, settlement)
         let startedAt = run?.startedAt ?? .now
         _ = end(operation, settlement, reportsAreBusy: false, startedAt: startedAt, taskMayRunUntil: nil)
     }
@@ -236,16 +239,15 @@ final class WorkerCore: Sendable {
     }
 
     /// Cancels every operation that was claimed up to a fence.
-    func cancelThrough(_ fence: Int64, _ request: Cancellation?, _ index: Int) {
+    func cancelThrough(_ fence: Int64, _ request: OperationCancellation?, _ index: Int) {
         guard fence > 0, let request else { return }
         let fences = queue.withLock { $0.members[index].lease.held.keys.filter { $0 <= fence } }
-        for fence in fences { cancel(CancelOrder(fence: fence, request), index) }
+        for fence in fences { cancel(FencedCancel(fence: fence, request), index) }
     }
 
     /// Stops an operation that another worker owns now.
     func lose(_ operation: HeldOperation) {
-        guard operation.stop(.lost) else { return }
-        logger.warning("lost: this worker no longer owns the operation", metadata: operation.metadata())
+        operation.lose(observers, logger)
     }
 
     // MARK: Running

@@ -70,7 +70,7 @@ extension WorkerCore {
             busy: slots.running,
             queues: names,
             handles: registry.names,
-            version: Defaults.version,
+            version: SluiceDefaults.version,
             startedAt: counters.startedAt,
             finished: counters.finished.load(ordering: .relaxed),
             failed: counters.failed.load(ordering: .relaxed),

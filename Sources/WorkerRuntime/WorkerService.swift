@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// `run()` does everything in one group of loops and two threads, for the heartbeat and for deadlines. A graceful
 /// shutdown (the first SIGTERM) stops claims and gives back operations that have not started. Running operations may
-/// end within the drain timeout; the rest is given back. `abandon()` (the second SIGTERM) gives everything back now.
+/// end within the drain timeout; the rest is given back. `stopNow()` (the second SIGTERM) gives everything back now.
 package final class WorkerService: Service {
     let core: WorkerCore
     private let isRunning = Atomic<Bool>(false)
@@ -47,7 +47,7 @@ package final class WorkerService: Service {
         discover: (@Sendable () async throws -> [String])? = nil,
         idleProbe: (@Sendable () async throws -> Bool)? = nil,
         stored: StoredReader? = nil,
-        producer: (any Sendable)? = nil,
+        producer: (any BodyClient)? = nil,
         exitNow: @escaping @Sendable (Int32) -> Void = { _exit($0) }
     ) {
         core = WorkerCore(
@@ -66,7 +66,7 @@ package final class WorkerService: Service {
         self.idleProbe = idleProbe
     }
 
-    /// Works until the worker is stopped, its task is cancelled (as `abandon()`), or its burst is over. Bodies run at
+    /// Works until the worker is stopped, its task is cancelled (as `stopNow()`), or its burst is over. Bodies run at
     /// `TaskPriority.medium`, whatever the priority of the caller.
     ///
     /// - Throws: `WorkerError` or `OperationsError` if the configuration or a registration is invalid, or the worker
@@ -91,16 +91,16 @@ package final class WorkerService: Service {
                 self.stop()
             }
         } onCancel: {
-            self.abandon()
+            self.stopNow()
         }
     }
 
     /// Begins a graceful shutdown; `run()` returns when it is over. Callable from any thread.
     package func stop() { stopping.request(.drain) }
 
-    /// Begins a graceful shutdown of a process that is only this worker. The drain should be over after drain timeout,
-    /// cancel grace and two seconds. If bodies that never yield still hold every thread then, the process exits with
-    /// status 75, because nothing else in it can end it.
+    /// Begins a graceful shutdown of a process that is only this worker. The drain should be over after the drain
+    /// timeout, the cancel grace and two seconds. If bodies that never yield still hold every thread then, the process
+    /// exits with status 75, because no other code of the process can end it.
     package func stopProcess() {
         stop()
         core.endIfBlocked()
@@ -108,7 +108,7 @@ package final class WorkerService: Service {
 
     /// Gives everything back now; `run()` returns within two seconds, even if bodies ignore the cancel. Such bodies run
     /// until the process exits, and Redis refuses their writes. Callable from any thread.
-    package func abandon() { stopping.request(.abandon) }
+    package func stopNow() { stopping.request(.stopNow) }
 
     /// True once a stuck operation has stopped the worker under `StuckPolicy.replace`. After `run()` the process should
     /// end with a status other than 0, and be started again.
@@ -138,9 +138,8 @@ package final class WorkerService: Service {
             group.addTask { await WakeUpLoop(core: core).run() }
             group.addTask { await AlarmLoop(core: core).run() }
             group.addTask { await Sweeper(core: core).run() }
-            group.addTask { await Carrier(core: core).run() }
             group.addTask { await ScheduleLoop(core: core).run() }
-            if let discover { group.addTask { await RelayLoop(core: core, discover: discover).run() } }
+            group.addTask { [discover] in await RelayLoop(core: core, discover: discover).run() }
             group.addTask { await core.reporter.run() }
             group.addTask { await self.watchBurst() }
             group.addTask { await self.findQueues { queues.continuation.yield($0) } }
@@ -227,13 +226,13 @@ package final class WorkerService: Service {
     /// Relays ends that may let other operations start, in these queues or others, and looks at all queues once more.
     private func deliverEnds() async {
         // An end can end other operations without a run: the last member of a group ends the group.
-        var hasCarried = true
-        while hasCarried, !Task.isCancelled {
-            hasCarried = false
+        var hasRelayed = true
+        while hasRelayed, !Task.isCancelled {
+            hasRelayed = false
             for name in core.queueNames {
                 while !Task.isCancelled, (try? await core.broker.sweep(queue: name))?.more == true {}
-                let carried = await core.broker.carryEnds(of: name)
-                hasCarried = hasCarried || carried.count > 0
+                let relayed = await core.broker.relayEnds(of: name)
+                hasRelayed = hasRelayed || relayed.count > 0
             }
         }
         core.change { queue, _ in

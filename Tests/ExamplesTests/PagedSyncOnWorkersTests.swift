@@ -42,7 +42,7 @@ struct PagedSyncOnWorkersTests {
 
     private func start(_ server: ExampleServer) async throws -> OperationHandle<ContactsSync> {
         let sync = ContactsSync(server: server.address, store: folder.url.path)
-        return try await workers.sluice.keyed(queue: "sync").run(sync.key, onDuplicate: .replace, sync)
+        return try await workers.sluice.keyed(queue: "sync").run(sync.key, ifExists: .replace, sync)
     }
 
     private func accesses(_ state: OperationState) async throws -> Int {
@@ -51,7 +51,7 @@ struct PagedSyncOnWorkersTests {
 
     // MARK: Tests
 
-    @Test("The program exits with 0 on two workers, and all its claims hold")
+    @Test("The program exits with 0 on two workers, and all its checks pass")
     func program() async throws {
         let fleet = try (0..<2).map { _ in try workers.worker(Self.worker, "-c", "2") }
         let outcome = try await workers.producer("paged-sync", "--workers").outcome()
@@ -143,7 +143,7 @@ struct PagedSyncOnWorkersTests {
             let error = await #expect(throws: OperationsError.self) { try await replaced.value }
             #expect(error?.code == .cancelled)
         }
-        // The server may still count an abandoned request as open. The records show the runs exactly.
+        // The server may still count a request that was given up as open. The records show the runs exactly.
         let (before, after) = (try await first.reference.detail(), try await third.reference.detail())
         #expect(before.record.endedAt > 0 && before.record.endedAt <= after.record.startedAt)
         #expect(site.requests.map(\.after) == [0, 5, 5, 10, 15])

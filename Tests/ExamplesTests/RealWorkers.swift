@@ -35,14 +35,14 @@ struct RealWorkers {
         ["SLUICE_REDIS_URL": url, "SLUICE_NAMESPACE": namespace]
     }
 
-    func awaitWorkers(_ count: Int, queue: String = Defaults.queue) async throws {
+    func awaitWorkers(_ count: Int, queue: String = SluiceDefaults.queue) async throws {
         try await eventually("\(count) workers serve \(queue)") {
             try await sluice.statistics(queue: queue).liveWorkers == count
         }
     }
 
     /// Returns the number of operations recovered from lost workers.
-    func recovered(queue: String = Defaults.queue) async throws -> Int64 {
+    func recovered(queue: String = SluiceDefaults.queue) async throws -> Int64 {
         try await sluice.statistics(queue: queue)[total: .recovered]
     }
 }

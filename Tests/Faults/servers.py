@@ -108,7 +108,7 @@ def clock(cluster):
     until(lambda: len(cluster.leased()) == 3, "the third beats")
     killed = time.time()
     cluster.hit(victim)
-    until(lambda: cluster.total("recovered") == 4, "what it ran is handed back")
+    until(lambda: cluster.total("recovered") == 4, "what it ran is recovered")
     until(lambda: len(_again(cluster)) == 4, "it runs again")
     times = redelivered(cluster, [line.id for line in _again(cluster)], killed)
     cluster.cancel(*more)

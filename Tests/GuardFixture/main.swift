@@ -8,7 +8,7 @@ ExecGuard.runIfAsked()
 
 struct Link: OperationLink {
     var ownsLease: Bool { true }
-    var cancellation: Cancellation? { nil }
+    var cancellation: OperationCancellation? { nil }
 
     func write(_ content: Report.Content) {
         if case .log(let line) = content { FileHandle.standardOutput.write(Data(line + [0x0a])) }

@@ -9,8 +9,13 @@ struct EnvelopeLimitTests {
     private func envelope(_ count: Int) -> OperationEnvelope {
         var envelope = OperationEnvelope(name: "large")
         envelope.arguments = Array(repeating: UInt8(ascii: "1"), count: count)
-        envelope.tags = Array(repeating: String(repeating: "\u{1}", count: Defaults.tagBytes), count: Defaults.tags)
-        for number in 0..<Defaults.headers { envelope.headers["\(number + 10)"] = String(repeating: "\"", count: 126) }
+        envelope.tags = Array(
+            repeating: String(repeating: "\u{1}", count: SluiceDefaults.tagBytes),
+            count: SluiceDefaults.tags
+        )
+        for number in 0..<SluiceDefaults.headers {
+            envelope.headers["\(number + 10)"] = String(repeating: "\"", count: 126)
+        }
         envelope.runTimeout = .seconds(1)
         envelope.rerunOf = OperationID()
         return envelope
@@ -19,7 +24,7 @@ struct EnvelopeLimitTests {
     @Test("The size limit counts the stored bytes, including tags, headers and all other fields")
     func exact() throws {
         let rest = OperationHeader.byteCount + envelope(0).encoded().count
-        let largest = Defaults.operationBytes - rest
+        let largest = SluiceDefaults.operationBytes - rest
         try envelope(largest).validate()
         for count in [largest + 1, largest + rest - 100] {
             let error = #expect(throws: OperationsError.self) { try envelope(count).validate() }

@@ -43,7 +43,7 @@ struct HeadersTests {
 
     @Test("Headers up to the limits are allowed")
     func largest() throws {
-        try envelope(Dictionary(uniqueKeysWithValues: (0..<Defaults.headers).map { ("h\($0)", "") })).validate()
+        try envelope(Dictionary(uniqueKeysWithValues: (0..<SluiceDefaults.headers).map { ("h\($0)", "") })).validate()
         try envelope([String(repeating: "n", count: 128): String(repeating: "v", count: 1024)]).validate()
         let four = (0..<4).map { ("\($0)", String(repeating: "v", count: 1023)) }
         try envelope(Dictionary(uniqueKeysWithValues: four)).validate()

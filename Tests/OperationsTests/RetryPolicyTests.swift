@@ -31,7 +31,7 @@ struct RetryPolicyTests {
         #expect(String(decoding: silent.encoded(), as: UTF8.self) == #"{"name":"n","args":{}}"#)
         let type = RetryPolicy(attempts: 2, base: .seconds(7))
         #expect(try OperationEnvelope(silent.encoded()).retry.applied(to: type) == type)
-        let said = OperationEnvelope(name: "n", retry: RetryOverrides(attempts: Defaults.attempts))
+        let said = OperationEnvelope(name: "n", retry: RetryOverrides(attempts: SluiceDefaults.attempts))
         #expect(String(decoding: said.encoded(), as: UTF8.self) == #"{"name":"n","args":{},"attempts":5}"#)
         let read = try OperationEnvelope(said.encoded()).retry.applied(to: type)
         #expect(read == RetryPolicy(attempts: 5, base: .seconds(7)))

@@ -12,8 +12,8 @@ struct TimeLimitTests {
     func bounds(endless: Duration) throws {
         try TimeLimit.check(nil, "the limit")
         try TimeLimit.check(.zero, "the limit", least: .zero)
-        try TimeLimit.check(Defaults.longestDuration, "the limit")
-        for duration in [endless, .zero - endless, .zero, Defaults.longestDuration + .nanoseconds(1)] {
+        try TimeLimit.check(SluiceDefaults.longestDuration, "the limit")
+        for duration in [endless, .zero - endless, .zero, SluiceDefaults.longestDuration + .nanoseconds(1)] {
             let error = #expect(throws: OperationsError.self) { try TimeLimit.check(duration, "the limit") }
             #expect(error?.code == .invalidOption)
             #expect(error?.message.hasPrefix("the limit is ") == true)
@@ -62,7 +62,7 @@ struct TimeLimitTests {
     @Test("A retry policy with unlimited durations still has a bounded pause", arguments: endless)
     func pauses(endless: Duration) {
         let policy = RetryPolicy(attempts: 999, base: endless, ceiling: endless)
-        #expect(policy.delay(afterAttempt: 998, chance: 1) <= Defaults.longestDuration * 2)
+        #expect(policy.delay(afterAttempt: 998, chance: 1) <= SluiceDefaults.longestDuration * 2)
         #expect(RetryPolicy(ceiling: .zero - endless).delay(afterAttempt: 3) == .zero)
     }
 

@@ -61,7 +61,7 @@ struct CostTests {
         _ = try broker.beat(beat, queue: Self.queue)
         let operations = (0..<2000).map { _ in NewOperation(tracked: false, envelope: Self.envelope) }
         _ = try await broker.enqueueAll(operations, queue: Self.queue) { _ in }
-        let request = ClaimRequest(worker: worker, epoch: 0, capacity: Defaults.batch)
+        let request = ClaimRequest(worker: worker, epoch: 0, capacity: SluiceDefaults.batch)
         while try await !broker.claim(request, queue: Self.queue).operations.isEmpty {}
 
         let cancel = CancelRequest(reason: "", by: "test")
@@ -87,7 +87,7 @@ struct CostTests {
             Beat(worker: worker, epoch: 0, leaseMilliseconds: 600_000, intervalMilliseconds: 5000, info: []),
             queue: Self.queue
         )
-        let request = ClaimRequest(worker: worker, epoch: 0, capacity: Defaults.batch)
+        let request = ClaimRequest(worker: worker, epoch: 0, capacity: SluiceDefaults.batch)
         var claim: Claim? = try await broker.claim(request, queue: Self.queue)
         var done = 0
         while let operations = claim?.operations, !operations.isEmpty {

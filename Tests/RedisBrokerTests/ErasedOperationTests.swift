@@ -60,7 +60,7 @@ struct ErasedOperationTests {
         let bench = BrokerBench(broker.redis) { try await broker.advance(by: $0) }
         var ids: [OperationID] = []
         for trace in [Trace.record, .retried, .log, .record] { ids.append(try await end(with: trace, bench)) }
-        try await bench.advance(.milliseconds((Defaults.retention[.finished]?.ageMilliseconds ?? 0) + 1))
+        try await bench.advance(.milliseconds((SluiceDefaults.retention[.finished]?.ageMilliseconds ?? 0) + 1))
         let worker = try bench.worker()
         try await bench.enqueue(2)
         let completions = try await bench.claim(worker, 2).operations.map {
@@ -117,7 +117,7 @@ struct ErasedOperationTests {
     /// Loses every worker that claims the operation, until the operation is dead.
     private func lose(_ bench: BrokerBench) async throws {
         let sweeper = try bench.worker()
-        for _ in 1..<Defaults.maxDeliveries {
+        for _ in 1..<SluiceDefaults.maxDeliveries {
             try await bench.lapse(allBut: sweeper)
             _ = try await bench.sweepAll()
             _ = try await bench.claimAfterLoss(try bench.worker())

@@ -26,7 +26,7 @@ struct LostReplyTests {
     func enqueueAll() async throws {
         try await withProxy { proxy, broker in
             proxy.set(.loseReplies(count: 5, marker: "lost-bulk"))
-            let operations = (0..<12 * Defaults.batch).map { number in
+            let operations = (0..<12 * SluiceDefaults.batch).map { number in
                 NewOperation(tracked: number % 2 == 0, envelope: Array(#"{"name":"lost-bulk"}"#.utf8))
             }
             let outcomes = try await broker.redis.enqueueAll(operations, queue: "lost") { _ in }
@@ -43,16 +43,17 @@ struct LostReplyTests {
     func refused() async throws {
         try await withProxy { _, broker in
             let envelope = Array(#"{"name":"n"}"#.utf8)
-            var operations = (0..<4 * Defaults.batch).map { _ in NewOperation(tracked: false, envelope: envelope) }
+            var operations = (0..<4 * SluiceDefaults.batch).map { _ in NewOperation(tracked: false, envelope: envelope)
+            }
             // No script accepts an envelope that continues the id.
-            operations[2 * Defaults.batch].envelope = Array("ABC".utf8)
+            operations[2 * SluiceDefaults.batch].envelope = Array("ABC".utf8)
             var enqueued = 0
             await #expect(throws: OperationsError.self) {
                 _ = try await broker.redis.enqueueAll(operations, queue: "lost") { enqueued = $0 }
             }
-            #expect(enqueued == 2 * Defaults.batch)
+            #expect(enqueued == 2 * SluiceDefaults.batch)
             let snapshot = try await broker.redis.snapshot(queue: "lost", executingRows: 0)
-            #expect(snapshot.counts[.ready] == 3 * Defaults.batch)
+            #expect(snapshot.counts[.ready] == 3 * SluiceDefaults.batch)
             // The numbers of all four calls are free again, so the next call is a new one.
             let one = [NewOperation(envelope: Array(#"{"name":"n"}"#.utf8))]
             #expect(try await broker.redis.enqueue(one, queue: "lost") == [.created])

@@ -128,7 +128,7 @@ struct MissingRecordTests {
             let worker = try bench.worker()
             let needed = try await bench.enqueue()[0]
             let links = [DependencyFailurePolicy.cancel, .run].map {
-                OperationLinks(after: [Dependency(needed, onFailure: $0)])
+                OperationLinks(after: [OperationDependency(needed, onFailure: $0)])
             }
             let waiting = links.map { NewOperation(envelope: BrokerBench.envelope(), links: $0) }
             _ = try await bench.broker.enqueue(waiting, queue: queue)

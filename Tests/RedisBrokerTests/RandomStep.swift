@@ -14,9 +14,9 @@ enum RandomStep {
     case remember(EffectResult, WorkerID)
     case reconcile(known: [Int64], WorkerID, epoch: Int)
     case sweep
-    case abandon(WorkerID)
-    case retire(WorkerID, [FiguresDelta])
-    case readFigures(FiguresQuery)
+    case recoverWorker(WorkerID)
+    case retire(WorkerID, [StatisticsDelta])
+    case readStatistics(StatisticsQuery)
     case takeToken
     case wake
     case cancel([OperationID], CancelRequest)
@@ -35,7 +35,7 @@ enum RandomStep {
     /// Sets a schedule; nil = removes it.
     case schedule(String, ScheduleChange.Kind?, due: Int64?)
     case fireSchedules(next: Int64?)
-    case steer(WorkerOrder, WorkerID)
+    case control(WorkerCommand, WorkerID)
     case resume
     case remote(RemoteStep)
     /// Redis loses its scripts, as after a restart.
@@ -79,9 +79,10 @@ enum RandomStep {
     private func controlOutcome(on broker: some Broker, queue: String) async throws -> StepOutcome {
         switch self {
         case .sweep: return .swept(try await broker.sweep(queue: queue))
-        case .abandon(let worker): return .swept(try await broker.abandon(worker: worker, queue: queue))
-        case .retire(let worker, let figures): try await broker.retire(worker: worker, figures: figures, queue: queue)
-        case .readFigures(let query): return .figures(try await broker.figures(query, queue: queue))
+        case .recoverWorker(let worker): return .swept(try await broker.recoverWorker(worker: worker, queue: queue))
+        case .retire(let worker, let statistics):
+            try await broker.retire(worker: worker, statistics: statistics, queue: queue)
+        case .readStatistics(let query): return .statistics(try await broker.statistics(query, queue: queue))
         case .takeToken: return .wokeUp(try await broker.waitForWakeUp(queues: [queue], timeout: .seconds(5)))
         case .wake: try await broker.wake(queue: queue)
         case .cancel(let ids, let request):
@@ -113,9 +114,9 @@ enum RandomStep {
         case .remove(let ids): return .changed(try await broker.remove(ids, by: "tester", queue: queue))
         case .pause(let milliseconds):
             try await broker.setPaused(.pause(forMilliseconds: milliseconds, by: "tester"), queue: queue)
-        case .steer(let order, let worker):
-            return .steered(
-                try await broker.steer(order, worker: worker.description, by: "operator", queue: queue)
+        case .control(let command, let worker):
+            return .controlled(
+                try await broker.control(command, worker: worker.description, by: "operator", queue: queue)
             )
         case .limit(let limit):
             return .limited(try await broker.setLimits([limit], by: "tester", queue: queue))
@@ -172,7 +173,7 @@ enum RandomStep {
     /// because it waits for the token.
     var isMessage: Bool {
         switch self {
-        case .advance, .forgetScripts, .takeToken, .readFigures: false
+        case .advance, .forgetScripts, .takeToken, .readStatistics: false
         default: true
         }
     }
@@ -202,14 +203,14 @@ enum StepOutcome: Equatable {
     case remembered(OnceResults.Stored)
     case reconciled(Reconciliation)
     case swept(SweepReply)
-    case figures(FiguresReply)
+    case statistics(StatisticsReply)
     case wokeUp(String?)
     case cancelled([CancelOutcome])
     case counted(waiting: Int, executing: Int)
     case changed([ChangeOutcome])
     case edited([EditOutcome])
     case purged(PurgeProgress)
-    case steered(Bool)
+    case controlled(Bool)
     case limited(QueueLimits)
     case scheduled([SchedulePage], ScheduleOutcome?)
     case fired([SchedulePage], [FiringReply])

@@ -85,12 +85,12 @@ struct RandomSteps {
         case 21...25: .resume
         case 26...28: .limit(limit())
         case 29: chance(0.5) ? schedule() : .fireSchedules(next: chance(0.8) ? Int64(number(1...9000)) : nil)
-        case 30...32: .steer(order(), worker())
+        case 30...32: .control(command(), worker())
         case 33...36: chance(0.5) ? .cancelQueue(cancelRequest()) : .sweep
         case 37: chance(0.5) ? .forgetScripts : .purge
-        case 38: .readFigures(figuresQuery())
+        case 38: .readStatistics(statisticsQuery())
         case 39: standing()
-        default: chance(0.5) ? retire() : .abandon(worker())
+        default: chance(0.5) ? retire() : .recoverWorker(worker())
         }
     }
 
@@ -146,7 +146,7 @@ struct RandomSteps {
 extension RandomSteps {
     /// Draws more dependents than one end resolves at once.
     private mutating func dependents() -> RandomStep {
-        let dependency = Dependency(tracked.last ?? newID(), onFailure: chance(0.5) ? .run : .cancel)
+        let dependency = OperationDependency(tracked.last ?? newID(), onFailure: chance(0.5) ? .run : .cancel)
         let operations = (0..<number(51...60)).map { _ in
             NewOperation(id: newID(), envelope: envelope(), links: OperationLinks(after: [dependency]))
         }
@@ -194,14 +194,16 @@ extension RandomSteps {
     }
 
     /// Draws dependencies, rarely with an unknown id.
-    mutating func dependencies() -> [Dependency] {
+    mutating func dependencies() -> [OperationDependency] {
         var ids = self.ids(1...3)
         if chance(0.05) { ids.append(newID()) }
-        let own = Set(ids).sorted().map { Dependency($0, onFailure: policy()) }
+        let own = Set(ids).sorted().map { OperationDependency($0, onFailure: policy()) }
         guard chance(0.4) else { return own }
         let others = (0..<number(1...3)).map { _ in number(1...Self.otherIDs.count) - 1 }
         return (chance(0.5) ? own : [])
-            + Set(others).sorted().map { Dependency(Self.otherIDs[$0], queue: Self.otherQueue, onFailure: policy()) }
+            + Set(others).sorted().map {
+                OperationDependency(Self.otherIDs[$0], queue: Self.otherQueue, onFailure: policy())
+            }
     }
 
     private mutating func policy() -> DependencyFailurePolicy {
@@ -234,36 +236,38 @@ extension RandomSteps {
             intervalMilliseconds: 5000,
             info: Array("info \(number(1...9))".utf8),
             unhandledSeen: Int64(number(0...3)),
-            figures: chance(0.6) ? figures(of: worker) : nil
+            statistics: chance(0.6) ? statistics(of: worker) : nil
         )
         return .beat(beat)
     }
 
     /// Draws new statistics, or repeats the last ones. Rarely draws so many names that the rest is counted together.
-    private mutating func figures(of worker: WorkerID) -> FiguresDelta {
+    private mutating func statistics(of worker: WorkerID) -> StatisticsDelta {
         if chance(0.8) { counted[worker, default: 0] += 1 }
         let names = chance(0.05) ? (0..<number(50...75)).map { "name-\($0 + number(0...99))" } : Self.names
-        let entries = Set(names).sorted().map { FiguresDelta.Entry(name: chance(0.9) ? $0 : nil, figures: figures()) }
-        return FiguresDelta(number: counted[worker] ?? 0, entries: entries)
+        let entries = Set(names).sorted().map {
+            StatisticsDelta.Entry(name: chance(0.9) ? $0 : nil, statistics: statistics())
+        }
+        return StatisticsDelta(number: counted[worker] ?? 0, entries: entries)
     }
 
-    private mutating func figures() -> Figures {
-        var figures = Figures()
-        (figures.started, figures.finished) = (Int64(number(0...300)), Int64(number(0...70_000)))
-        (figures.failed, figures.retried) = (Int64(number(0...3)), Int64(number(0...1)))
-        for _ in 0..<number(0...4) { figures.wait.add(microseconds: Int64(1 << number(0...40))) }
-        for _ in 0..<number(0...4) { figures.run.add(microseconds: Int64(1 << number(0...40))) }
-        return figures
+    private mutating func statistics() -> Statistics {
+        var statistics = Statistics()
+        (statistics.started, statistics.finished) = (Int64(number(0...300)), Int64(number(0...70_000)))
+        (statistics.failed, statistics.retried) = (Int64(number(0...3)), Int64(number(0...1)))
+        for _ in 0..<number(0...4) { statistics.wait.add(microseconds: Int64(1 << number(0...40))) }
+        for _ in 0..<number(0...4) { statistics.run.add(microseconds: Int64(1 << number(0...40))) }
+        return statistics
     }
 
-    private mutating func figuresQuery() -> FiguresQuery {
-        let unit = FiguresQuery.Unit.allCases[number(0...2)]
-        return FiguresQuery(unit, count: number(0...unit.kept + 2), skip: chance(0.3) ? number(0...3) : 0)
+    private mutating func statisticsQuery() -> StatisticsQuery {
+        let unit = StatisticsQuery.Unit.allCases[number(0...2)]
+        return StatisticsQuery(unit, count: number(0...unit.kept + 2), skip: chance(0.3) ? number(0...3) : 0)
     }
 
     private mutating func retire() -> RandomStep {
         let worker = worker()
-        return .retire(worker, chance(0.5) ? [figures(of: worker), figures(of: worker)] : [])
+        return .retire(worker, chance(0.5) ? [statistics(of: worker), statistics(of: worker)] : [])
     }
 
     private mutating func claim() -> RandomStep {
@@ -317,7 +321,7 @@ extension RandomSteps {
         default:
             .caught(
                 standing: Int64(number(1...12)),
-                Cancellation(
+                OperationCancellation(
                     reason: "reason \(number(1...9))",
                     by: "tester",
                     requestedAt: Int64(1_700_000_000_000 + number(0...999))
@@ -444,7 +448,7 @@ extension RandomSteps {
         }
     }
 
-    private mutating func order() -> WorkerOrder {
+    private mutating func command() -> WorkerCommand {
         switch number(1...4) {
         case 1: .quiet
         case 2: .resume

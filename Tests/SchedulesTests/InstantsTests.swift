@@ -118,6 +118,23 @@ struct InstantsTests {
         #expect(instants.last(from: 1_000, upTo: 86_400_000) == 86_401_000 - 600_000)
     }
 
+    @Test("A day or a week is the cron expression of its time")
+    func builders() throws {
+        #expect(Recurrence.daily(at: "03:30", zone: "Europe/Berlin") == .cron("30 3 * * *", zone: "Europe/Berlin"))
+        #expect(Recurrence.daily(at: .init(hour: 23, minute: 5)) == .cron("5 23 * * *"))
+        #expect(Recurrence.weekly(day: .monday, at: "8:00") == .cron("0 8 * * MON"))
+        for (number, day) in Recurrence.Weekday.allCases.enumerated() {
+            let next = try Self.instants(.weekly(day: day, at: "12:00"), after: "2026-02-28T12:00:00Z", 1)
+            // 1 March 2026 is a Sunday.
+            #expect(next == ["2026-03-0\(number + 1)T12:00:00Z"])
+        }
+        for time in ["24:00", "3", "03:60", "3:00:00", "", "three", "-1:00"] as [Recurrence.TimeOfDay] {
+            #expect(throws: OperationsError.self) { try Recurrence.daily(at: time).check() }
+        }
+        let error = #expect(throws: OperationsError.self) { try Recurrence.daily(at: .init(hour: 25)).check() }
+        #expect(error?.message == "the time of day is \"25:0\"; expected 00:00 to 23:59")
+    }
+
     @Test("An invalid recurrence is refused with the expected form")
     func refused() {
         for (recurrence, part) in [

@@ -66,7 +66,7 @@ struct StepsTests {
         #expect(operation(25_000, now: 0).id > first.id)
     }
 
-    @Test("An operation names its schedule, and with an overlap has the schedule's unique key")
+    @Test("An operation names its schedule, and with ifExists has the schedule's unique key")
     func named() throws {
         func operation(_ rules: ScheduleRules) -> NewOperation {
             Self.definition(.every(.seconds(10)), rules)
@@ -76,10 +76,10 @@ struct StepsTests {
         #expect(plain.links == nil)
         let envelope = try OperationEnvelope(plain.envelope)
         #expect(envelope.schedule == "nightly" && envelope.tags == ["t"] && envelope.encoded() == plain.envelope)
-        for overlap in ScheduleRules.Overlap.allCases {
-            let claim = UniqueClaim(key: "schedule:nightly", policy: overlap.policy)
-            #expect(overlap.rawValue == overlap.policy.word)
-            #expect(operation(.init(overlap: overlap)).links == OperationLinks(unique: claim))
+        for policy in ScheduleRules.IfExists.allCases {
+            let claim = UniqueClaim(key: "schedule:nightly", policy: policy.policy)
+            #expect(policy.rawValue == policy.policy.word)
+            #expect(operation(.init(ifExists: policy)).links == OperationLinks(unique: claim))
         }
     }
 
@@ -87,7 +87,7 @@ struct StepsTests {
     func json() throws {
         let rules = ScheduleRules(
             misfire: .skip,
-            overlap: .keepLatest,
+            ifExists: .keepLatest,
             jitter: .seconds(3),
             start: date(1),
             end: date(2)

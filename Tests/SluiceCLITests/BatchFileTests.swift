@@ -125,7 +125,7 @@ struct BatchFileTests {
 
     @Test("Arguments beyond the limit are refused with the line")
     func tooLarge() async throws {
-        let line = #"{"name":"noop","args":""# + String(repeating: "x", count: Defaults.operationBytes) + "\"}\n"
+        let line = #"{"name":"noop","args":""# + String(repeating: "x", count: SluiceDefaults.operationBytes) + "\"}\n"
         let error = await #expect(throws: CLIError.self) { try await read(line, try flags()) }
         #expect(error?.message.contains("batch.jsonl:1: ") == true)
     }
@@ -210,7 +210,7 @@ struct BatchFileTests {
         #expect(error?.message.hasPrefix("batch.jsonl:30001: column 30: ") == true, "\(error?.message ?? "")")
     }
 
-    private func part(_ lines: ClosedRange<Int>, after: [Dependency] = []) -> BatchPart {
+    private func part(_ lines: ClosedRange<Int>, after: [OperationDependency] = []) -> BatchPart {
         BatchPart(
             lines.map { line in
                 var request = EnqueueInput(
@@ -231,7 +231,7 @@ struct BatchFileTests {
         let windows = Batch(parts).windows
         #expect(windows.map { $0.map(\.count) } == [[4000, 5000], [1001, 2]])
         #expect(windows.flatMap { $0.flatMap { $0.requests().map(\.line) } } == Array(1...10_003))
-        let waiting = [part(1...2), part(3...3, after: [Dependency(OperationID(key: "a"))])]
+        let waiting = [part(1...2), part(3...3, after: [OperationDependency(OperationID(key: "a"))])]
         #expect(Batch(waiting).windows.map(\.count) == [1, 1])
         #expect(Batch().windows.isEmpty)
     }

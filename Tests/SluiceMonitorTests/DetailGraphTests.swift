@@ -131,7 +131,7 @@ struct DetailGraphTests {
         let broker = InMemoryBroker()
         let first = NewOperation(envelope: OperationEnvelope(name: "first").encoded())
         let others = (0..<300).map { _ in
-            let links = OperationLinks(after: [Dependency(first.id)])
+            let links = OperationLinks(after: [OperationDependency(first.id)])
             return NewOperation(envelope: OperationEnvelope(name: "other").encoded(), links: links)
         }
         _ = try await broker.enqueue([first] + others, queue: "a")
@@ -155,9 +155,9 @@ struct DetailGraphTests {
         #expect(!lines(with: reading).contains("need"))
         var links = OperationNeeds()
         links.needs = [
-            .init(Dependency(id(1)), isMet: true, state: .finished, hasHeard: true),
-            .init(Dependency(id(2), onFailure: .hold), isMet: false, state: .dead, hasHeard: true),
-            .init(Dependency(id(3), onFailure: .run), isMet: true, state: nil, hasHeard: true),
+            .init(OperationDependency(id(1)), isMet: true, state: .finished, hasHeard: true),
+            .init(OperationDependency(id(2), onFailure: .hold), isMet: false, state: .dead, hasHeard: true),
+            .init(OperationDependency(id(3), onFailure: .run), isMet: true, state: nil, hasHeard: true),
         ]
         (links.needCount, links.unmetCount) = (8, 3)
         (links.dependents, links.dependentCount) = ((10..<30).map(id), 1_200)

@@ -102,19 +102,19 @@ struct MonitorComfortTests {
         #expect(list["operations"] == [])
     }
 
-    private func figures() -> FiguresBoard {
-        var recent = Figures()
+    private func statistics() -> StatisticsBoard {
+        var recent = Statistics()
         (recent.finished, recent.failed) = (98, 2)
         for _ in 0..<95 { recent.wait.add(microseconds: 800_000) }
         for _ in 0..<5 { recent.wait.add(microseconds: 60_000_000) }
         for _ in 0..<100 { recent.run.add(microseconds: 200_000) }
-        var old = Figures()
+        var old = Statistics()
         old.finished = 1_000
         let rows = [
-            FiguresReply.Row(start: noon - 1_800_000 - noon % 60_000, name: nil, figures: old),
-            FiguresReply.Row(start: noon - noon % 60_000, name: nil, figures: recent),
+            StatisticsReply.Row(start: noon - 1_800_000 - noon % 60_000, name: nil, statistics: old),
+            StatisticsReply.Row(start: noon - noon % 60_000, name: nil, statistics: recent),
         ]
-        return FiguresBoard(["mail": FiguresReply(time: noon, rows: rows)])
+        return StatisticsBoard(["mail": StatisticsReply(time: noon, rows: rows)])
     }
 
     @Test("The overview shows recent percentiles and the last hour, the queues screen those of each queue")
@@ -123,7 +123,7 @@ struct MonitorComfortTests {
         snapshot.queues[2].workers.removeLast()
         var model = MonitorModel(namespace: "shop", place: "")
         model.ingest(snapshot)
-        model.ingest(figures())
+        model.ingest(statistics())
         let text = model.grid(80, 24).text
         #expect(text.contains("  wait p50 0.8s p95 1.0s  run p50 0.2s p95 0.2s"), "\(text)")
         #expect(text.contains("1h ⣀") && text.contains(" 1,100"))
@@ -140,11 +140,11 @@ struct MonitorComfortTests {
         let fetcher = MonitorFetcher(broker, origin: .now, interval: .seconds(60))
         let count = Mutex(0)
         let deliver: @Sendable (MonitorFetcher.Outcome) -> Void = { outcome in
-            if case .figures = outcome { count.withLock { $0 += 1 } }
+            if case .statistics = outcome { count.withLock { $0 += 1 } }
         }
         await fetcher.runOnce(deliver)
         #expect(count.withLock { $0 } == 0)
-        fetcher.look(at: .init(interval: .seconds(60), showsFigures: true))
+        fetcher.look(at: .init(interval: .seconds(60), showsStatistics: true))
         await fetcher.runOnce(deliver)
         #expect(count.withLock { $0 } == 1)
     }

@@ -96,7 +96,7 @@ struct MonitorFetcherTests {
         let worker = WorkerID()
         let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 15_000, intervalMilliseconds: 5000, info: [])
         _ = try broker.beat(beat, queue: "a")
-        _ = try await broker.abandon(worker: worker, queue: "a")
+        _ = try await broker.recoverWorker(worker: worker, queue: "a")
         let fetcher = MonitorFetcher(broker, origin: .now, interval: .seconds(60))
         let log = Log()
         await fetcher.runOnce { log.add($0) }

@@ -164,12 +164,12 @@ struct MonitorModelTests {
     }
 
     @Test("Q makes a worker quiet or resumes it, T stops it, and a lost worker is refused")
-    func steering() throws {
+    func workerControl() throws {
         var model = shopModel()
         _ = model.type("4g")
         let worker = try #require(model.worker("w1"))
-        #expect(model.type("Qy") == [.steer(.quiet, worker)])
-        #expect(model.type("Ty") == [.steer(.stop, worker)])
+        #expect(model.type("Qy") == [.control(.quiet, worker)])
+        #expect(model.type("Ty") == [.control(.stop, worker)])
         _ = model.type("jQ")
         #expect(model.dialog == nil)
         #expect(model.notice?.text.contains("is lost") == true)
@@ -179,7 +179,7 @@ struct MonitorModelTests {
         model.ingest(next)
         #expect(model.grid(80, 24).text.contains("running, to be quiet"))
         let quiet = try #require(model.worker("w1"))
-        #expect(model.type("gQy") == [.steer(.resume, quiet)])
+        #expect(model.type("gQy") == [.control(.resume, quiet)])
     }
 
     @Test("Read-only mode removes the keys that change something")

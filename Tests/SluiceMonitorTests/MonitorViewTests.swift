@@ -218,7 +218,7 @@ struct MonitorViewTests {
         var model = shopModel()
         _ = model.type("4")
         var gone = LostWorker(worker: "w9", lostAt: noon - 120_000, recoveredAt: noon - 110_000, beatAt: 0)
-        (gone.handedBack, gone.dead) = (3, 1)
+        (gone.recovered, gone.dead) = (3, 1)
         gone.info = WorkerRow.make("w9", name: "h9\u{1B}[2J").info
         var others = [gone]
         for number in 0..<30 { others.append(LostWorker(worker: "x\(number)", lostAt: 1, recoveredAt: 1, beatAt: 0)) }
@@ -227,7 +227,7 @@ struct MonitorViewTests {
         #expect(grid.text(row: 10) == " LOST in the last 24 h, newest first")
         #expect(grid.text(row: 11).hasPrefix(" WORKER"))
         #expect(grid.text(row: 12).hasPrefix(#" h9\x1b[2J"#), "\(grid.text(row: 12))")
-        #expect(grid.text(row: 12).contains("2m ago") && grid.text(row: 12).contains("3 handed back, 1 dead"))
+        #expect(grid.text(row: 12).contains("2m ago") && grid.text(row: 12).contains("3 recovered, 1 dead"))
         #expect(grid.text(row: 13).contains("held nothing"))
         #expect(model.grid(60, 15).text.contains("LOST in the last 24 h"))
     }

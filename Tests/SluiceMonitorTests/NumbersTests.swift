@@ -152,9 +152,9 @@ struct NamespaceSnapshotTests {
 
     @Test("A worker lost in several queues is one worker with all of its operations, and the newest is first")
     func lost() {
-        func make(_ id: String, at: Int64, _ handedBack: Int, _ dead: Int, _ cancelled: Int) -> LostWorker {
+        func make(_ id: String, at: Int64, _ recovered: Int, _ dead: Int, _ cancelled: Int) -> LostWorker {
             var worker = LostWorker(worker: id, lostAt: at, recoveredAt: at + 1, beatAt: at - 15_000)
-            (worker.handedBack, worker.dead, worker.cancelled) = (handedBack, dead, cancelled)
+            (worker.recovered, worker.dead, worker.cancelled) = (recovered, dead, cancelled)
             worker.info = WorkerRow.make(id, name: "name of \(id)").info
             return worker
         }
@@ -163,7 +163,7 @@ struct NamespaceSnapshotTests {
         ])
         #expect(lost.map(\.id) == ["w2", "w1"])
         #expect(lost.map(\.label) == ["name of w2", "name of w1"])
-        #expect(lost.map(\.fate) == ["held nothing", "3 handed back, 1 dead, 3 cancelled"])
+        #expect(lost.map(\.fate) == ["held nothing", "3 recovered, 1 dead, 3 cancelled"])
         #expect(lost[1].queues == ["a", "b"])
         #expect([lost[1].lostAt, lost[1].recoveredAt] == [7, 8])
         let table = SnapshotText.table(lost) { "at \($0)" }.lines(for: .plain)

@@ -332,8 +332,8 @@ struct OperationsScreenTests {
         let broker = InMemoryBroker()
         var news = (0..<3_000).map { _ in NewOperation(envelope: OperationEnvelope(name: "job").encoded()) }
         news[0] = NewOperation(id: OperationID(key: "import-2026"), envelope: OperationEnvelope(name: "own").encoded())
-        for start in stride(from: 0, to: news.count, by: Defaults.batch) {
-            _ = try await broker.enqueue(Array(news[start..<(start + Defaults.batch)]), queue: "mail")
+        for start in stride(from: 0, to: news.count, by: SluiceDefaults.batch) {
+            _ = try await broker.enqueue(Array(news[start..<(start + SluiceDefaults.batch)]), queue: "mail")
         }
         let snapshot = try await broker.namespaceSnapshot(executingRows: 0) { .zero }
         let scan = OperationsScan(broker: broker, snapshot: snapshot, view: PayloadView())
@@ -360,8 +360,8 @@ struct OperationsScreenTests {
         let broker = InMemoryBroker()
         var request = OperationsRequest(state: nil, filter: OperationQuery())
         let news = (0..<4_500).map { _ in NewOperation(envelope: OperationEnvelope(name: "job").encoded()) }
-        for start in stride(from: 0, to: news.count, by: Defaults.batch) {
-            _ = try await broker.enqueue(Array(news[start..<(start + Defaults.batch)]), queue: "mail")
+        for start in stride(from: 0, to: news.count, by: SluiceDefaults.batch) {
+            _ = try await broker.enqueue(Array(news[start..<(start + SluiceDefaults.batch)]), queue: "mail")
         }
         let snapshot = try await broker.namespaceSnapshot(executingRows: 0) { .zero }
         let scan = OperationsScan(broker: broker, snapshot: snapshot, view: PayloadView())

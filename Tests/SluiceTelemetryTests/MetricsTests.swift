@@ -25,7 +25,9 @@ struct MetricsTests {
 
     @Test("Enqueues, starts and ends are counted, and runs are timed")
     func runs() async throws {
-        let sluice = InMemorySluice(middleware: [MetricsMiddleware(factory: metrics)]) { $0.register(Step.self) }
+        let sluice = InMemorySluice(middleware: [OperationMetricsMiddleware(factory: metrics)]) {
+            $0.register(Step.self)
+        }
         try await sluice.client.enqueue([Step(works: true), Step(works: true)])
         for _ in 0..<2 { try await sluice.client.enqueue(Step(works: false), .id(OperationID(key: "once"))) }
         try await sluice.drainAll()
@@ -48,7 +50,7 @@ struct MetricsTests {
 
     @Test("Labels have a bounded number of values: names beyond 75 and values of headers beyond 100 are other")
     func bounds() async throws {
-        let sluice = InMemorySluice(middleware: [MetricsMiddleware(headers: ["tenant"], factory: metrics)]) {
+        let sluice = InMemorySluice(middleware: [OperationMetricsMiddleware(headers: ["tenant"], factory: metrics)]) {
             for number in 0..<80 { $0.register(OperationDefinition("n\(number)") { () -> Void in }) }
         }
         for number in 0..<80 {
@@ -65,7 +67,7 @@ struct MetricsTests {
 
     @Test("Without a backend, middleware passes everything on")
     func off() async throws {
-        let sluice = InMemorySluice(middleware: [MetricsMiddleware()]) { $0.register(Step.self) }
+        let sluice = InMemorySluice(middleware: [OperationMetricsMiddleware()]) { $0.register(Step.self) }
         try await sluice.run(Step(works: true))
     }
 }

@@ -30,7 +30,7 @@ struct RedeliveryTests {
             .url(TestServer.shared.url(as: .worker)),
             namespace: uniqueNamespace("redelivery"),
             timeouts: .patient,
-            middleware: [TracingMiddleware(tracer: tracer)]
+            middleware: [OperationTracingMiddleware(tracer: tracer)]
         )
         let sluice = try SluiceClient(configuration: configuration, logger: logger)
         let handle = try await sluice.enqueue(Wait())

@@ -37,7 +37,8 @@ struct TracingTests {
 
     init() {
         let tracer = tracer
-        sluice = InMemorySluice(queues: ["default", "other"], middleware: [TracingMiddleware(tracer: tracer)]) {
+        sluice = InMemorySluice(queues: ["default", "other"], middleware: [OperationTracingMiddleware(tracer: tracer)])
+        {
             $0.register(Step.self)
             $0.register(Parent.self)
         }
@@ -82,7 +83,7 @@ struct TracingTests {
 
     @Test("With .children a run is a child of its enqueue")
     func children() async throws {
-        let sluice = InMemorySluice(middleware: [TracingMiddleware(runs: .children, tracer: tracer)]) {
+        let sluice = InMemorySluice(middleware: [OperationTracingMiddleware(runs: .children, tracer: tracer)]) {
             $0.register(Step.self)
         }
         try await sluice.client.enqueue(Step(number: 7))
@@ -178,7 +179,7 @@ struct TracingTests {
 
     @Test("Without a tracer, nothing is added")
     func off() async throws {
-        let sluice = InMemorySluice(middleware: [TracingMiddleware()]) { $0.register(Step.self) }
+        let sluice = InMemorySluice(middleware: [OperationTracingMiddleware()]) { $0.register(Step.self) }
         try await sluice.client.enqueue(Step(number: 1))
         try await sluice.drain()
         for try await done in sluice.client.operations(.finished) { #expect(done.headers.isEmpty) }

@@ -86,7 +86,7 @@ struct DependencyTests {
             let error = await #expect(throws: OperationsError.self) { try await sluice.client.enqueue(Sum(), options) }
             #expect(error?.code == .invalidOption)
         }
-        for options in [EnqueueOptions.after(OperationID()), .after(Dependency(known.id, queue: "other"))] {
+        for options in [EnqueueOptions.after(OperationID()), .after(OperationDependency(known.id, queue: "other"))] {
             let error = await #expect(throws: OperationsError.self) { try await sluice.client.enqueue(Sum(), options) }
             #expect(error?.code == .notFound)
         }

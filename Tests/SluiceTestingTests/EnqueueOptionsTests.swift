@@ -7,7 +7,7 @@ import Testing
 struct EnqueueOptionsTests {
     private let sluice = InMemorySluice()
 
-    private func stored(_ id: OperationID, in queue: String = Defaults.queue) async throws -> OperationDetail? {
+    private func stored(_ id: OperationID, in queue: String = SluiceDefaults.queue) async throws -> OperationDetail? {
         try await sluice.client.broker.details([id], queue: queue).first.flatMap { $0 }
     }
 

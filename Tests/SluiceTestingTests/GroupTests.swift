@@ -148,9 +148,22 @@ struct GroupTests {
         #expect(try await inner.progress().state == .finished)
     }
 
+    @Test("A joined operation of another queue that is cancelled and removed at once does not hold its group up")
+    func joinedAndRemoved() async throws {
+        let group = try await client.openGroup("joined")
+        let holder = try await client.enqueue(Crawl(), .queue("inner"), .unique("crawl"))
+        let joined = try await client.enqueue(Crawl(), .queue("inner"), .unique("crawl"), .group(group))
+        #expect(joined.id == holder.id && !joined.isNew)
+        _ = try await holder.cancel()
+        #expect(try await holder.remove() == .done)
+        try await group.close()
+        try await sluice.drain()
+        #expect(try await group.progress().state == .dead)
+    }
+
     @Test("A group refuses invalid options before anything is sent")
     func refused() async throws {
-        for option in [EnqueueOptions.priority(.high), .delay(.seconds(1)), .untracked, .key("k"), .attempts(2)] {
+        for option in [EnqueueOptions.priority(.high), .delay(.seconds(1)), .untracked, .limitKey("k"), .attempts(2)] {
             await #expect(throws: OperationsError.self) { _ = try await client.openGroup("g", option) }
         }
         await #expect(throws: OperationsError.self) { _ = try await client.openGroup("a b") }

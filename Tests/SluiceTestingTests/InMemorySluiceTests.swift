@@ -162,7 +162,7 @@ struct InMemorySluiceTests {
         let (ready, scheduled) = try await (
             sluice.client.enqueue(Child()), sluice.client.enqueue(Child(), .delay(.seconds(60)))
         )
-        try await sluice.client.pause(queue: Defaults.queue)
+        try await sluice.client.pause(queue: SluiceDefaults.queue)
         try await sluice.drainAll()
         let error = await #expect(throws: OperationsError.self) { try await sluice.run(Child()) }
         #expect(error?.code == .refused)
@@ -196,10 +196,10 @@ struct InMemorySluiceTests {
     func rates() async throws {
         for (limit, options, what) in [
             (QueueLimit.rate(QueueRate(1, per: .seconds(60))), EnqueueOptions(), "its rate"),
-            (.keyRate(QueueRate(1, per: .seconds(60))), .key("acme"), "the rate of key \"acme\""),
+            (.keyRate(QueueRate(1, per: .seconds(60))), .limitKey("acme"), "the rate of key \"acme\""),
         ] {
             let sluice = InMemorySluice { $0.register(Child.self) }
-            try await sluice.client.limit(queue: Defaults.queue, limit)
+            try await sluice.client.limit(queue: SluiceDefaults.queue, limit)
             var handles: [OperationHandle<Child>] = []
             for _ in 0..<4 { handles.append(try await sluice.client.enqueue(Child(), options)) }
             let error = await #expect(throws: OperationsError.self) { try await sluice.drain() }

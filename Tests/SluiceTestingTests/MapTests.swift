@@ -68,6 +68,6 @@ struct MapTests {
 
 extension SluiceClient {
     fileprivate func snapshotCounts() async throws -> [OperationState: Int] {
-        try await broker.snapshot(queue: Defaults.queue, executingRows: 0).counts
+        try await broker.snapshot(queue: SluiceDefaults.queue, executingRows: 0).counts
     }
 }

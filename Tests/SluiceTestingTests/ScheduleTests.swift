@@ -76,13 +76,13 @@ struct ScheduleTests {
     }
 
     @Test(
-        "With an overlap, instants follow its policy while an operation waits",
+        "With ifExists, instants follow its policy while an operation waits",
         arguments: [(nil, 3, 0), (.skip, 1, 0), (.join, 1, 0), (.enqueue, 3, 0), (.keepLatest, 1, 2), (.replace, 1, 2)]
-            as [(ScheduleRules.Overlap?, Int64, Int64)]
+            as [(ScheduleRules.IfExists?, Int64, Int64)]
     )
-    func overlap(overlap: ScheduleRules.Overlap?, ran: Int64, cancelled: Int64) async throws {
+    func ifExists(policy: ScheduleRules.IfExists?, ran: Int64, cancelled: Int64) async throws {
         let sluice = InMemorySluice(keys: Self.keys) { $0.register(Tick.self) }
-        let rules = ScheduleRules(overlap: overlap)
+        let rules = ScheduleRules(ifExists: policy)
         let schedules = sluice.client.schedules
         try await schedules.set("tick", .every(.seconds(10)), Tick(), rules: rules)
         sluice.clock.advance(by: .seconds(30))
@@ -90,7 +90,7 @@ struct ScheduleTests {
         let statistics = try await sluice.client.statistics()
         #expect(statistics[total: .finished] == ran && statistics[total: .cancelled] == cancelled)
         for try await found in sluice.client.operations(.finished) { #expect(found.schedule == "tick") }
-        let isSkipped = overlap == .skip || overlap == .join
+        let isSkipped = policy == .skip || policy == .join
         let schedule = try #require(try await schedules.schedule("tick"))
         #expect((schedule.overlapped == schedule.next?.addingTimeInterval(-10)) == isSkipped)
         #expect(schedule.enqueued == (isSkipped ? 1 : 3) && schedule.rules == rules)
@@ -109,10 +109,10 @@ struct ScheduleTests {
             { try await schedules.set("s", hourly, tick, .delay(.seconds(1))) },
             { try await schedules.set("s", hourly, tick, .untracked) },
             { try await schedules.set("s", hourly, tick, .unique("k")) },
-            { try await schedules.set("s", hourly, tick, .key("k")) },
+            { try await schedules.set("s", hourly, tick, .limitKey("k")) },
             {
                 let id = String(repeating: "s", count: 120)
-                try await schedules.set(id, hourly, tick, rules: ScheduleRules(overlap: .skip))
+                try await schedules.set(id, hourly, tick, rules: ScheduleRules(ifExists: .skip))
             },
             { try await schedules.set("s", hourly, tick, .id(OperationID())) },
             { try await schedules.set("s", hourly, tick, rules: ScheduleRules(end: .distantPast)) },

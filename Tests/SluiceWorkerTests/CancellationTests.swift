@@ -8,10 +8,10 @@ import Testing
 
 /// The cancels that bodies have read, by name.
 private final class Readings: Sendable {
-    private let all = Mutex<[String: Cancellation]>([:])
+    private let all = Mutex<[String: OperationCancellation]>([:])
 
-    func note(_ cancellation: Cancellation?, _ name: String) { all.withLock { $0[name] = cancellation } }
-    subscript(name: String) -> Cancellation? { all.withLock { $0[name] } }
+    func note(_ cancellation: OperationCancellation?, _ name: String) { all.withLock { $0[name] = cancellation } }
+    subscript(name: String) -> OperationCancellation? { all.withLock { $0[name] } }
 }
 
 /// Waits until its task is cancelled.

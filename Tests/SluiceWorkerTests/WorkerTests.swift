@@ -59,7 +59,7 @@ struct WorkerTests {
     /// Stops the worker in each queue, as `sluice workers stop` does. The worker may retire before the last queue.
     private func stop(_ worker: Worker, _ sluice: SluiceClient, queues: [String]) async throws {
         for queue in queues {
-            _ = try await sluice.broker.steer(.stop, worker: "\(worker.id)", by: "test", queue: queue)
+            _ = try await sluice.broker.control(.stop, worker: "\(worker.id)", by: "test", queue: queue)
         }
     }
 

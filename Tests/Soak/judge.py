@@ -64,8 +64,8 @@ class Judge:
 
     def keys(self):
         for queue, limits in self.world.limits.items():
-            for key in {line["key"] for line in self.lines.values() if "key" in line}:
-                ids = {id for id, line in self.lines.items() if line.get("key") == key and line["queue"] == queue and id in self.ends}
+            for key in {line["limitKey"] for line in self.lines.values() if "limitKey" in line}:
+                ids = {id for id, line in self.lines.items() if line.get("limitKey") == key and line["queue"] == queue and id in self.ends}
                 if "key.concurrency" in limits and ids:
                     overlaps(self.place, ids, limits["key.concurrency"])
                 if "key.rate" in limits:

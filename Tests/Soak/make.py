@@ -29,7 +29,7 @@ def make(seed, features=None, operations=OPERATIONS):
             world.setup.insert(0, Command(0, ["queue", "limit", queue, *words, "--quiet"]))
     for line in world.lines:
         # Operations with one of these fields are always tracked.
-        if {"in", "key", "unique", "after", "group"} & line.keys():
+        if {"in", "limitKey", "unique", "after", "group"} & line.keys():
             line.pop("track", None)
     for storm in range(STORMS):
         _batches(world, storm)

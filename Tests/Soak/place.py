@@ -39,6 +39,9 @@ class Place:
 
     def prepare(self, world):
         self.world = world
+        # An earlier build, which a world is to fail on, passes Redis' variables without being asked.
+        help = subprocess.run([self.binary, "worker", "--help"], capture_output=True, text=True, check=True).stdout
+        self.passes_redis = ["--pass-redis"] if "--pass-redis" in help else []
         self.ledger = QueueLedger(self.folder / "ledger")
         for name in ("greet", "count"):
             program = self.folder / name
@@ -53,7 +56,7 @@ class Place:
         log = open(self.folder / f"{spec.name}.log", "ab")
         options = [f"--handler={o.split('=')[1]}={self.folder / o.split('=')[1]}" if o.startswith("--handler") else o for o in spec.options]
         words = ["worker", "--name", spec.name, "-c", str(spec.slots), "-q", spec.queues, "--allow", "exec", "--lease", f"{LEASE:.0f}s",
-                 "--pass-env", "LEDGER,SLUICE,SLUICE_REDIS_USER,SLUICE_REDIS_PASSWORD", "--pass-redis", *options]
+                 "--pass-env", "LEDGER,SLUICE,SLUICE_REDIS_USER,SLUICE_REDIS_PASSWORD", *self.passes_redis, *options]
         process = subprocess.Popen([self.binary, *words], env=self.environment(True, "worker"), stdout=subprocess.DEVNULL, stderr=log)
         self.workers.append(process)
         return process

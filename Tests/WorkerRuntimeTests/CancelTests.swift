@@ -20,7 +20,7 @@ struct CancelTests {
     @Test("A cancel of a running operation ends it as cancelled, with all three timestamps, whatever it throws")
     func running() async throws {
         let gate = Gate()
-        let seen = Mutex<Cancellation?>(nil)
+        let seen = Mutex<OperationCancellation?>(nil)
         struct Odd: Error {}
         let harness = Harness(handlers: [
             OperationHandler(name: "hold") { _, context in
@@ -39,7 +39,7 @@ struct CancelTests {
         #expect(try await harness.reaches(.cancelled, id))
         let trace = try #require(try await harness.detail(id)?.cancel)
         #expect(trace.acknowledgedAt != nil && trace.stoppedAt != nil && trace.reason == "test")
-        let expected = Cancellation(reason: "test", by: "tester", requestedAt: trace.requestedAt)
+        let expected = OperationCancellation(reason: "test", by: "tester", requestedAt: trace.requestedAt)
         #expect(seen.withLock { $0 } == expected)
         try await harness.stop()
     }
@@ -49,7 +49,7 @@ struct CancelTests {
         let claimed = ClaimedOperation(fence: 1, header: OperationHeader(id: OperationID()), envelope: [])
         let operation = HeldOperation(claimed, queue: 0, context: .none)
         #expect(operation.begin(in: ExecutorTask(), name: "test") != nil)
-        #expect(operation.cancel(Cancellation(reason: "test")))
+        #expect(operation.cancel(OperationCancellation(reason: "test")))
         #expect(operation.end()?.reportsAreBusy == true)
         #expect(operation.takeReports().map(\.content) == [.cancelAcknowledged])
     }
@@ -57,7 +57,7 @@ struct CancelTests {
     @Test("A cancel whose message is lost arrives with the next heartbeat and names the requester")
     func messageLost() async throws {
         let gate = Gate()
-        let seen = Mutex<Cancellation?>(nil)
+        let seen = Mutex<OperationCancellation?>(nil)
         let harness = Harness(handlers: [
             OperationHandler(name: "hold") { _, context in
                 do { try await gate.pass(context) } catch {
@@ -289,7 +289,7 @@ struct CancelTests {
     func early() async throws {
         var queue = LocalQueue(slots: 2)
         queue.add(QueueShare("default"))
-        #expect(queue.find(CancelOrder(fence: 7, Cancellation(reason: "early")), 0) == nil)
+        #expect(queue.find(FencedCancel(fence: 7, OperationCancellation(reason: "early")), 0) == nil)
         let claimed = ClaimedOperation(fence: 7, header: OperationHeader(id: OperationID()), envelope: [])
         queue.take([claimed], 0, context: .none)
         #expect(queue.members[0].waiting.isEmpty && queue.members[0].outbox.ended.count == 1)

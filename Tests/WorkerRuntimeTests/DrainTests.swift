@@ -44,7 +44,7 @@ struct DrainTests {
     }
 
     @Test("A second stop gives everything back within two seconds, even if bodies ignore it")
-    func abandons() async throws {
+    func recoveries() async throws {
         let gate = Gate()
         // The lease is long: if a slow machine let it lapse, another worker would get the operation.
         let configuration = WorkerConfiguration.quick(lease: .seconds(60), drain: .seconds(60))
@@ -55,7 +55,7 @@ struct DrainTests {
         harness.worker.stop()
         #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .draining } })
         let toldAgain = ContinuousClock.now
-        harness.worker.abandon()
+        harness.worker.stopNow()
         try await harness.ended()
         expectPrompt("given back at once", since: toldAgain, promised: .seconds(2))
         let record = try await harness.detail(id)?.record
@@ -65,7 +65,7 @@ struct DrainTests {
     }
 
     @Test("A second stop ends the worker within two seconds even if the broker no longer answers")
-    func abandonsWithoutBroker() async throws {
+    func stopsNowWithoutBroker() async throws {
         let gate = Gate()
         let broker = InMemoryBroker()
         let mute = MuteBroker(broker)
@@ -81,7 +81,7 @@ struct DrainTests {
         mute.silence()
         harness.worker.stop()
         let toldAgain = ContinuousClock.now
-        harness.worker.abandon()
+        harness.worker.stopNow()
         try await harness.ended()
         expectPrompt("given back at once, without answers", since: toldAgain, promised: .seconds(2))
         #expect(harness.log.messages.contains { $0.contains("before Redis stored the end") })
@@ -207,9 +207,9 @@ private final class MuteBroker: Forwarding {
         return try await base.giveBack(returns, worker: worker, queue: queue)
     }
 
-    func retire(worker: WorkerID, figures: [FiguresDelta], queue: String) async throws {
+    func retire(worker: WorkerID, statistics: [StatisticsDelta], queue: String) async throws {
         await hold()
-        try await base.retire(worker: worker, figures: figures, queue: queue)
+        try await base.retire(worker: worker, statistics: statistics, queue: queue)
     }
 
     func wake(queue: String) async throws {
@@ -241,8 +241,8 @@ private final class HeldBeats: Forwarding {
         return try base.beat(beat, queue: queue)
     }
 
-    func retire(worker: WorkerID, figures: [FiguresDelta], queue: String) async throws {
+    func retire(worker: WorkerID, statistics: [StatisticsDelta], queue: String) async throws {
         calls.withLock { $0.append("retire") }
-        try await base.retire(worker: worker, figures: figures, queue: queue)
+        try await base.retire(worker: worker, statistics: statistics, queue: queue)
     }
 }

@@ -103,8 +103,8 @@ struct ExecTests {
             #expect(try await harness.reaches(.finished, id))
             let pieces = try await lines(harness, id)
             #expect(pieces.count == 2)
-            #expect(pieces.allSatisfy { $0.utf8.count <= Defaults.logLineBytes && !$0.contains("\u{FFFD}") })
-            #expect(pieces[0].utf8.count > Defaults.logLineBytes - 3)
+            #expect(pieces.allSatisfy { $0.utf8.count <= SluiceDefaults.logLineBytes && !$0.contains("\u{FFFD}") })
+            #expect(pieces[0].utf8.count > SluiceDefaults.logLineBytes - 3)
             #expect(pieces[0].hasSuffix("…") && pieces[0].dropLast() + pieces[1] == before + text)
         }
         try await harness.stop()

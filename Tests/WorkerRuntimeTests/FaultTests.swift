@@ -6,7 +6,7 @@ import Testing
 @testable import BrokerModel
 @testable import WorkerRuntime
 
-@Suite("When answers are lost, a worker", .timeLimit(.minutes(60)))
+@Suite("A worker whose answers are lost", .timeLimit(.minutes(60)))
 struct FaultTests {
     @Test(
         "A worker runs each operation exactly once, whichever calls are unreliable",

@@ -90,12 +90,12 @@ extension Forwarding {
 
     package func sweep(queue: String) async throws -> SweepReply { try await base.sweep(queue: queue) }
 
-    package func abandon(worker: WorkerID, queue: String) async throws -> SweepReply {
-        try await base.abandon(worker: worker, queue: queue)
+    package func recoverWorker(worker: WorkerID, queue: String) async throws -> SweepReply {
+        try await base.recoverWorker(worker: worker, queue: queue)
     }
 
-    package func retire(worker: WorkerID, figures: [FiguresDelta], queue: String) async throws {
-        try await base.retire(worker: worker, figures: figures, queue: queue)
+    package func retire(worker: WorkerID, statistics: [StatisticsDelta], queue: String) async throws {
+        try await base.retire(worker: worker, statistics: statistics, queue: queue)
     }
 
     package func waitForWakeUp(queues: [String], timeout: Duration) async throws -> String? {

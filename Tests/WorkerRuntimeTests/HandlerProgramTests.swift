@@ -34,7 +34,7 @@ struct HandlerProgramTests {
     private struct ForeignCheckpoint: OperationLink {
         let checkpoint: [UInt8]
         var ownsLease: Bool { true }
-        var cancellation: Cancellation? { nil }
+        var cancellation: OperationCancellation? { nil }
         func write(_ content: Report.Content) {}
         func lastCheckpoint() async throws -> [UInt8]? { checkpoint }
     }

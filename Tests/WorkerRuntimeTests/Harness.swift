@@ -90,6 +90,7 @@ final class Harness<Connection: WorkerBroker>: Sendable {
             broker: connection(broker),
             registry: registry,
             configuration: configuration,
+            middleware: MiddlewareChain(registry.middleware),
             logger: log.logger(),
             discover: { try await broker.queues() },
             idleProbe: idleProbe,

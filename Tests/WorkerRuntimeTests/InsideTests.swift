@@ -112,7 +112,7 @@ struct InsideTests {
             handler("large") { context in
                 _ = try await context.once("a") {
                     notes.add("large")
-                    return String(repeating: "x", count: Defaults.onceBytes)
+                    return String(repeating: "x", count: SluiceDefaults.onceBytes)
                 }
             },
         ])

@@ -142,15 +142,15 @@ struct LeaseTests {
     @Test("Cancel requests for operations yet to come are stored until the next heartbeat repeats them")
     func earlyCancels() {
         var lease = lease()
-        lease.noteEarlyCancel(CancelOrder(fence: 1, Cancellation(reason: "one")))
-        lease.noteEarlyCancel(CancelOrder(fence: 2, Cancellation(reason: "two")))
+        lease.noteEarlyCancel(FencedCancel(fence: 1, OperationCancellation(reason: "one")))
+        lease.noteEarlyCancel(FencedCancel(fence: 2, OperationCancellation(reason: "two")))
         #expect(lease.takeEarlyCancel(1)?.reason == "one" && lease.takeEarlyCancel(1) == nil)
         renew(&lease, counted: 0, at: now)
         #expect(lease.takeEarlyCancel(2) == nil)
         for fence in 1...600 as ClosedRange<Int64> {
-            lease.noteEarlyCancel(CancelOrder(fence: fence, Cancellation(reason: "many")))
+            lease.noteEarlyCancel(FencedCancel(fence: fence, OperationCancellation(reason: "many")))
         }
-        #expect(lease.takeEarlyCancel(Int64(Defaults.batch)) != nil)
-        #expect(lease.takeEarlyCancel(Int64(Defaults.batch) + 1) == nil)
+        #expect(lease.takeEarlyCancel(Int64(SluiceDefaults.batch)) != nil)
+        #expect(lease.takeEarlyCancel(Int64(SluiceDefaults.batch) + 1) == nil)
     }
 }

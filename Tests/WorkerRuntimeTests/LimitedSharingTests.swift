@@ -65,7 +65,7 @@ struct LimitedSharingTests {
         #expect(queue.slots.parts.map(\.reserved) == [0, 1])
     }
 
-    @Test("A held-back queue takes turns for slots beyond its part")
+    @Test("A held-back queue takes turns for slots beyond its share")
     func takesTurns() throws {
         var queue = try queue("held,busy:3", slots: 2)
         queue.fill(now)
@@ -201,7 +201,7 @@ struct LimitedSharingTests {
                 switch holder {
                 case .concurrency: nil
                 case .keyConcurrency: OperationLinks(limitKey: "all")
-                case .chain: last.flatMap { OperationLinks(after: [Dependency($0)]) }
+                case .chain: last.flatMap { OperationLinks(after: [OperationDependency($0)]) }
                 }
             let operation = NewOperation(envelope: OperationEnvelope(name: "note").encoded(), links: links)
             _ = try await harness.broker.enqueue([operation], queue: "held")

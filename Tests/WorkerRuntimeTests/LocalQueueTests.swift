@@ -184,7 +184,7 @@ struct LocalQueueTests {
         guard let first = exchange(&queue) else { return }
         #expect(first.ended.count == 1 && first.capacity > 0 && !first.isRepeat)
         queue.finish(first, 0)
-        queue.unanswered(first.ended, hadClaim: true, 0)
+        queue.unanswered(first.ended, hadClaim: true, 0, .now)
         guard case .reconcile(_, let epoch) = queue.nextStep(0, now) else {
             Issue.record("no reconciliation after a claim of unknown outcome")
             return
@@ -301,7 +301,7 @@ struct LocalQueueTests {
         let (first, second) = (exchange(&queue), exchange(&queue))
         #expect(first != nil && second != nil)
         queue.finish(first, 0)
-        queue.unanswered(first?.ended ?? [], hadClaim: true, 0)
+        queue.unanswered(first?.ended ?? [], hadClaim: true, 0, .now)
         guard case .wait = queue.nextStep(0, now) else {
             Issue.record("it asks while a claim is under way")
             return

@@ -56,7 +56,7 @@ struct OutboxTests {
         let sent = outbox.takeBatch()
         for fence in 5...6 as ClosedRange<Int64> { outbox.add(operation(fence), .finished(result: [])) }
         #expect(!outbox.isRepeat)
-        outbox.putBack(Array(sent[1...2]))
+        outbox.putBack(Array(sent[1...2]), .now)
         #expect(outbox.isRepeat)
         let repeated = outbox.takeBatch()
         #expect(fences(repeated) == [2, 3] && repeated.allSatisfy(\.isRepeat))

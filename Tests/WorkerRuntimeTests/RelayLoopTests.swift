@@ -13,7 +13,7 @@ struct RelayLoopTests {
         let broker = InMemoryBroker()
         let first = NewOperation(envelope: OperationEnvelope(name: "work").encoded())
         _ = try await broker.enqueue([first], queue: "unserved")
-        let dependency = Dependency(first.id, queue: "unserved", onFailure: .run)
+        let dependency = OperationDependency(first.id, queue: "unserved", onFailure: .run)
         var links = OperationLinks(after: [dependency])
         links?.said[dependency.name] = try await broker.link([first.id], in: "unserved", from: "default").first
         let waiting = NewOperation(envelope: OperationEnvelope(name: "work").encoded(), links: links)
@@ -36,7 +36,7 @@ struct RelayLoopTests {
     }
 
     @Test("A worker of the queue relays its ends at once")
-    func carries() async throws {
+    func relaysOwn() async throws {
         let (broker, waiting) = try await broker()
         let harness = Harness(
             broker: broker,

@@ -188,7 +188,7 @@ struct RetryDecisionTests {
         let id = try await harness.broker.put("sync")
         #expect(try await comesTrue { try await harness.detail(id)?.checkpoint == Array("4".utf8) })
         // The worker gives the operation back while it runs, so attempt and delivery stay.
-        harness.worker.abandon()
+        harness.worker.stopNow()
         try await harness.ended()
         stop.open()
         let next = Harness(broker: harness.broker, register: { $0.register(sync) })
@@ -207,7 +207,7 @@ private struct Oops: Error {}
 extension OperationContext {
     private struct Nobody: OperationLink {
         var ownsLease: Bool { true }
-        var cancellation: Cancellation? { nil }
+        var cancellation: OperationCancellation? { nil }
         func write(_ content: Report.Content) {}
     }
 

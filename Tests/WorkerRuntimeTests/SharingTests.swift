@@ -277,7 +277,7 @@ struct ReportTests {
     }
 
     @Test(
-        "also has the lines of its logger if the worker is configured so; the worker's log always has them",
+        "An operation's log has its logger's lines if the worker is configured so; the worker's log always has them",
         arguments: [false, true]
     )
     func logger(isStored: Bool) async throws {

@@ -29,10 +29,10 @@ struct UnhandledNamesTests {
     @Test("Names beyond the limit of one claim stay")
     func many() {
         var names = UnhandledNames()
-        let all = (0...Defaults.unhandledNamesClaimed).map { "name\($0)" }
+        let all = (0...SluiceDefaults.unhandledNamesClaimed).map { "name\($0)" }
         names.add(all)
         let asked = names.ask()
-        #expect(asked.names.count == Defaults.unhandledNamesClaimed)
+        #expect(asked.names.count == SluiceDefaults.unhandledNamesClaimed)
         names.handled(asked)
         #expect(names.ask().names == [all.last])
     }

@@ -88,7 +88,7 @@ struct WakeUpClaimTests {
     @Test("No wake-up claim is made while a reconcile call is due: both could return one operation")
     func notBesideAsking() {
         var queue = queue()
-        queue.unanswered([], hadClaim: true, 0)
+        queue.unanswered([], hadClaim: true, 0, .now)
         let asked = queue.beginAtWakeUp(0, now)
         #expect(asked == nil)
     }

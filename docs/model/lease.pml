@@ -3,7 +3,7 @@
  * Every script is one atomic step, as in Redis. docs/model.md says what is modelled and what is not; scripts/model runs it.
  *
  * -D breaks one rule each, and must make the search find an error: NO_FENCE NO_INFLIGHT NO_SWEEPER NO_RECONCILE NO_EPOCH
- * NO_SELF_FENCE NO_HOLD NO_LAPSE_EPOCH NO_ORDER NO_OUTBOX NO_CAP NO_FLOOR ABANDON_ALIVE ABANDON_KEEPS_LEASE NO_FENCE_MARK
+ * NO_SELF_FENCE NO_HOLD NO_LAPSE_EPOCH NO_ORDER NO_OUTBOX NO_CAP NO_FLOOR RECOVER_ALIVE RECOVER_KEEPS_LEASE NO_FENCE_MARK
  * NO_SEQUENCE_MARK NO_BATCH.
  */
 
@@ -38,8 +38,8 @@
 #define OUTAGES 0
 #endif
 /* A supervisor that knows of the death of its worker. */
-#ifndef ABANDONS
-#define ABANDONS 0
+#ifndef RECOVERIES
+#define RECOVERIES 0
 #endif
 /* Cancels of the whole queue; there may be one. */
 #ifndef WIPES
@@ -111,7 +111,7 @@ byte lateWorker, lateEpoch, lateFence, lateOp;
 
 /* ---- What may still break ---- */
 byte lost = LOST, mutes = MUTES, deaths = DEATHS, returns = RETURNS, cancels = CANCELS, retries = RETRIES;
-byte outages = OUTAGES, abandons = ABANDONS, wipes = WIPES;
+byte outages = OUTAGES, recoveries = RECOVERIES, wipes = WIPES;
 bool isOut;               /* nothing reaches Redis now */
 
 /* ---- What only the properties look at ---- */
@@ -356,22 +356,22 @@ inline doSweep(me) {
 #if MUTES == 0
         assert(!w[me].isAlive);                      /* an outage of all is no death */
 #endif
-        handBack(me);
+        recoverAll(me);
         lease[me] = absent
     }
 }
 
 /* Of a worker whose process is known to have ended, whatever its lease and the floor say. */
-inline doAbandon(me) {
+inline doRecover(me) {
     d_step {
-        handBack(me);
-#ifndef ABANDON_KEEPS_LEASE
+        recoverAll(me);
+#ifndef RECOVER_KEEPS_LEASE
         lease[me] = absent
 #endif
     }
 }
 
-inline handBack(me) {
+inline recoverAll(me) {
         for (i : 0 .. ROOM - 1) {
             if
             :: inflight[me].fence[i] != 0 ->
@@ -744,11 +744,11 @@ end:
     :: atomic { lease[0] == lapsed && MAY_SWEEP -> doSweep(0); check() }
     :: atomic { lease[1] == lapsed && MAY_SWEEP -> doSweep(1); check() }
 #endif
-#if ABANDONS > 0
-#ifdef ABANDON_ALIVE
-    :: atomic { abandons > 0 && !isOut -> abandons--; doAbandon(0); check() }
+#if RECOVERIES > 0
+#ifdef RECOVER_ALIVE
+    :: atomic { recoveries > 0 && !isOut -> recoveries--; doRecover(0); check() }
 #else
-    :: atomic { abandons > 0 && !isOut && !w[0].isAlive -> abandons--; doAbandon(0); check() }
+    :: atomic { recoveries > 0 && !isOut && !w[0].isAlive -> recoveries--; doRecover(0); check() }
 #endif
 #endif
 #if WIPES > 0

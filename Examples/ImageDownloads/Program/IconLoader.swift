@@ -35,7 +35,7 @@ final class IconLoader {
         self.delegate = delegate
         self.fetch = fetch
         // The memory cache: a hundred icons, five minutes each.
-        icons = KeyedOperations(queue: queue, freshness: .seconds(300), maximumResults: 100)
+        icons = KeyedOperations(queue: queue, freshFor: .seconds(300), maximumResults: 100)
     }
 
     /// Requests the icon of a row. The delegate receives the icon once, even if it is already in memory.

@@ -58,7 +58,7 @@ package struct SyncCommand: AsyncParsableCommand {
             return try await here.add(sync).value  // in this process
         }
         let syncs = try await Self.connect().keyed(queue: "sync")
-        return try await syncs.run(sync.key, onDuplicate: .replace, sync).value  // on any worker
+        return try await syncs.run(sync.key, ifExists: .replace, sync).value  // on any worker
     }
 
     private static func connect() async throws -> SluiceClient {

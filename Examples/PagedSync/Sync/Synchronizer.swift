@@ -45,7 +45,7 @@ final class Synchronizer: Sendable {
     /// Starts a sync and cancels the one that runs.
     @discardableResult
     func sync() -> ValueOperation<Summary> {
-        let sync = syncs.run("contacts", onDuplicate: .replace) { [self] in try await run() }.operation
+        let sync = syncs.run("contacts", ifExists: .replace) { [self] in try await run() }.operation
         sync.onDeath(report)
         return sync
     }

@@ -67,7 +67,7 @@ struct WorkersDemonstration {
     }
 
     private func start(_ sync: ContactsSync) async throws -> OperationHandle<ContactsSync> {
-        try await sluice.keyed(queue: "sync").run(sync.key, onDuplicate: .replace, sync)
+        try await sluice.keyed(queue: "sync").run(sync.key, ifExists: .replace, sync)
     }
 
     private func say(_ line: String) { print("  \(watch.text.padded(to: 7)) \(line)") }

@@ -10,7 +10,7 @@ final class LocalQueues: StepQueues {
     func add<Work: DistributedOperation>(
         _ work: Work,
         to queue: PipelineQueue,
-        after dependencies: [Dependency]
+        after dependencies: [OperationDependency]
     ) throws -> Step<Work.Output> {
         let (id, operation) = (OperationID(), ValueOperation(running: work))
         try operations.withLock { operations in
@@ -21,7 +21,7 @@ final class LocalQueues: StepQueues {
             operations[id] = operation
         }
         try self[queue].add(operation)
-        return Step(dependency: Dependency(id)) {
+        return Step(dependency: OperationDependency(id)) {
             let state = try await operation.waitUntilFinished()
             do {
                 return Step.End(state: state, result: .success(try await operation.value))

@@ -19,12 +19,12 @@ protocol StepQueues: Sendable {
     func add<Work: DistributedOperation>(
         _ work: Work,
         to queue: PipelineQueue,
-        after dependencies: [Dependency]
+        after dependencies: [OperationDependency]
     ) async throws -> Step<Work.Output>
 }
 
 /// An added step. Other steps can depend on it.
-struct Step<Output: Sendable>: DependencyConvertible {
+struct Step<Output: Sendable>: OperationDependencyConvertible {
     /// The end of a step.
     struct End: Sendable {
         let state: OperationState
@@ -35,7 +35,7 @@ struct Step<Output: Sendable>: DependencyConvertible {
         var output: Output? { try? result.get() }
     }
 
-    let dependency: Dependency
+    let dependency: OperationDependency
     /// Waits until the step has ended.
     let end: @Sendable () async throws -> End
 }

@@ -16,7 +16,7 @@ struct WorkerQueues: StepQueues {
     func add<Work: DistributedOperation>(
         _ work: Work,
         to queue: PipelineQueue,
-        after dependencies: [Dependency]
+        after dependencies: [OperationDependency]
     ) async throws -> Step<Work.Output> {
         let handle = try await sluice.enqueue(work, .queue(queue.rawValue), .after(dependencies))
         return Step(dependency: handle.dependency) {

@@ -54,7 +54,7 @@ extension BrokerBench {
         lease: Int64 = lease,
         interval: Int64 = interval,
         info: [UInt8] = Array("{}".utf8),
-        figures: FiguresDelta? = nil
+        statistics: StatisticsDelta? = nil
     ) throws -> BeatReply {
         let beat = Beat(
             worker: worker,
@@ -62,7 +62,7 @@ extension BrokerBench {
             leaseMilliseconds: lease,
             intervalMilliseconds: interval,
             info: info,
-            figures: figures
+            statistics: statistics
         )
         return try broker.beat(beat, queue: queue)
     }

@@ -26,8 +26,8 @@ extension BrokerConformance {
             let outcome = try await bench.cancel(claimed.id)
             try bench.expect(outcome, .requested(worker: worker.description), "the outcome")
             try await bench.expectState(claimed.id, .executing)
-            let request = Cancellation(reason: "no need", by: "tester", requestedAt: start)
-            let order = CancelOrder(fence: claimed.fence, request)
+            let request = OperationCancellation(reason: "no need", by: "tester", requestedAt: start)
+            let order = FencedCancel(fence: claimed.fence, request)
             try bench.expect(try bench.beat(worker).cancels, [order], "the cancel requests of a heartbeat")
             try await bench.advance(.seconds(1))
             try bench.expect(try await bench.report(claimed, worker, .cancelAcknowledged), true, "the report")
@@ -130,9 +130,9 @@ extension BrokerConformance {
             let owners = [0, 1, 2, 2].map { CancelOutcome.requested(worker: workers[$0].description) }
             let unknown = CancelOutcome.unknown(intentStored: true)
             try bench.expect(outcomes, owners + [unknown, unknown, owners[1]], "the outcomes")
-            for (worker, orders) in zip(workers, [[wanted[0]], [wanted[1]], [wanted[2], wanted[3]]]) {
+            for (worker, requests) in zip(workers, [[wanted[0]], [wanted[1]], [wanted[2], wanted[3]]]) {
                 let fences = try bench.beat(worker).cancels.map(\.fence).sorted()
-                try bench.expect(fences, orders.map(\.fence).sorted(), "the fences of a heartbeat")
+                try bench.expect(fences, requests.map(\.fence).sorted(), "the fences of a heartbeat")
             }
             // The waiting operation has a stored intent; the operations that were found have none.
             _ = try await bench.complete(wanted[0], workers[0])
@@ -230,8 +230,8 @@ extension BrokerConformance {
             try bench.expect(try await bench.requestedCancels(fences, worker), nothing, "before")
             _ = try await bench.cancel(asked.id)
             let now = try await bench.snapshot().time
-            let request = Cancellation(reason: "no need", by: "tester", requestedAt: now)
-            let order = CancelOrder(fence: asked.fence, request)
+            let request = OperationCancellation(reason: "no need", by: "tester", requestedAt: now)
+            let order = FencedCancel(fence: asked.fence, request)
             let one = RequestedCancels(cancels: [order], throughFence: 0)
             try bench.expect(try await bench.requestedCancels(fences, worker), one, "of the owner")
             try bench.expect(try await bench.requestedCancels(fences, other), nothing, "of another worker")
@@ -239,7 +239,7 @@ extension BrokerConformance {
             _ = try await bench.fail(asked, worker, .cancelled)
             try bench.expect(try await bench.requestedCancels(fences, worker), nothing, "after the end")
             _ = try await bench.cancelQueue()
-            let whole = Cancellation(reason: "all of it", by: "tester", requestedAt: now)
+            let whole = OperationCancellation(reason: "all of it", by: "tester", requestedAt: now)
             let all = RequestedCancels(cancels: [], throughFence: spared.fence, queueCancel: whole)
             try bench.expect(try bench.beat(worker).queueCancel, whole, "of the whole queue, in a heartbeat")
             try bench.expect(try await bench.requestedCancels(fences, worker), all, "of the whole queue")
@@ -255,8 +255,8 @@ extension BrokerConformance {
             let forced = CancelTrace.Forced(at: start, by: "tester", reason: "no need", worker: worker.description)
             var expected = CancelTrace(requestedAt: start, reason: "no need", by: "tester", forced: forced)
             try bench.expect(try await bench.existing(claimed.id).cancel, expected, "the trace")
-            let request = Cancellation(reason: "no need", by: "tester", requestedAt: start, isForced: true)
-            let order = CancelOrder(fence: claimed.fence, request, forced: claimed.id)
+            let request = OperationCancellation(reason: "no need", by: "tester", requestedAt: start, isForced: true)
+            let order = FencedCancel(fence: claimed.fence, request, forced: claimed.id)
             let reply = try bench.beat(worker)
             try bench.expect(reply.inFlight, 0, "operations of the worker")
             try bench.expect(reply.cancels, [order], "the cancel requests of a heartbeat")

@@ -9,7 +9,9 @@ extension BrokerConformance {
             let ready = try await bench.enqueue()[0]
             let later = try await bench.enqueue(delay: 60_000)[0]
             for id in [ready, later] {
-                try await bench.expectChange(NeedsChange(id, added: OperationLinks(after: [Dependency(first.id)])))
+                try await bench.expectChange(
+                    NeedsChange(id, added: OperationLinks(after: [OperationDependency(first.id)]))
+                )
                 try await bench.expectState(id, .blocked)
             }
             try bench.expect(try await bench.claim(worker).operations.count, 0, "nothing can start")
@@ -27,16 +29,22 @@ extension BrokerConformance {
             _ = try await bench.complete(done, worker)
             _ = try await bench.fail(dead, worker, .dead)
             let ids = try await bench.enqueue(2)
-            try await bench.expectChange(NeedsChange(ids[0], added: OperationLinks(after: [Dependency(done.id)])))
+            try await bench.expectChange(
+                NeedsChange(ids[0], added: OperationLinks(after: [OperationDependency(done.id)]))
+            )
             try await bench.expectState(ids[0], .ready)
-            try await bench.expectChange(NeedsChange(ids[1], added: OperationLinks(after: [Dependency(dead.id)])))
+            try await bench.expectChange(
+                NeedsChange(ids[1], added: OperationLinks(after: [OperationDependency(dead.id)]))
+            )
             try await bench.expectState(ids[1], .cancelled)
         },
         ConformanceCheck("An operation stops waiting for removed dependencies, and waits once for repeated ones") {
             bench in
             let ids = try await bench.enqueue(2)
-            let last = try await bench.dependent(on: ids.map { Dependency($0) })
-            try await bench.expectChange(NeedsChange(last, added: OperationLinks(after: ids.map { Dependency($0) })))
+            let last = try await bench.dependent(on: ids.map { OperationDependency($0) })
+            try await bench.expectChange(
+                NeedsChange(last, added: OperationLinks(after: ids.map { OperationDependency($0) }))
+            )
             try bench.expect(try await bench.existing(last).links.unmetCount, 2, "what it waits for")
             try await bench.expectChange(NeedsChange(last, removed: [DependencyName(ids[0])]))
             try await bench.expectState(last, .blocked)
@@ -48,11 +56,13 @@ extension BrokerConformance {
             bench in
             let worker = try bench.worker()
             let first = try await bench.running(worker)
-            let last = try await bench.dependent(on: [Dependency(first.id, onFailure: .hold)])
+            let last = try await bench.dependent(on: [OperationDependency(first.id, onFailure: .hold)])
             _ = try await bench.fail(first, worker, .dead)
             try await bench.expectState(last, .blocked)
             let other = try await bench.enqueue()[0]
-            let links = OperationLinks(after: [Dependency(first.id, onFailure: .run), Dependency(other)])
+            let links = OperationLinks(after: [
+                OperationDependency(first.id, onFailure: .run), OperationDependency(other),
+            ])
             let added = NeedsOutcome.done(added: [DependencyName(other)])
             try await bench.expectChange(NeedsChange(last, added: links), added)
             try bench.expect(try await bench.existing(last).links.unmetCount, 1, "what it waits for")
@@ -60,21 +70,21 @@ extension BrokerConformance {
         },
         ConformanceCheck("A late part of a producer's dependencies changes nothing once they are complete") { bench in
             let ids = try await bench.enqueue(2)
-            let last = try await bench.dependent(on: [Dependency(ids[0])])
-            let part = NeedsChange(last, added: OperationLinks(after: [Dependency(ids[1])]), part: .last)
+            let last = try await bench.dependent(on: [OperationDependency(ids[0])])
+            let part = NeedsChange(last, added: OperationLinks(after: [OperationDependency(ids[1])]), part: .last)
             try await bench.expectChange(part, .notOpen)
             try bench.expect(try await bench.existing(last).links.needCount, 1, "what it depends on")
         },
         ConformanceCheck("A dependent on a reused id is not notified of the earlier operation's end") { bench in
             let worker = try bench.worker()
             let first = try await bench.enqueue()[0]
-            for _ in 0..<60 { _ = try await bench.dependent(on: [Dependency(first, onFailure: .hold)]) }
+            for _ in 0..<60 { _ = try await bench.dependent(on: [OperationDependency(first, onFailure: .hold)]) }
             _ = try await bench.broker.remove([first], by: "ann", queue: bench.queue)
             _ = try await bench.broker.enqueue(
                 [NewOperation(id: first, envelope: BrokerBench.envelope())],
                 queue: bench.queue
             )
-            let last = try await bench.dependent(on: [Dependency(first)])
+            let last = try await bench.dependent(on: [OperationDependency(first)])
             while try await bench.broker.sweep(queue: bench.queue).more {}
             try await bench.expectState(last, .blocked)
             _ = try await bench.complete(try await bench.claimOne(worker), worker)
@@ -85,7 +95,7 @@ extension BrokerConformance {
             bench in
             let worker = try bench.worker()
             let ids = try await bench.enqueue(2)
-            var links = OperationLinks(after: [Dependency(ids[0])])
+            var links = OperationLinks(after: [OperationDependency(ids[0])])
             links?.isOpen = true
             let (open, other) = (
                 NewOperation(envelope: BrokerBench.envelope(), links: links),
@@ -100,7 +110,7 @@ extension BrokerConformance {
             try await bench.expectState(open.id, .blocked)
             let shown = try await bench.existing(open.id).links
             try bench.expect(shown.isOpen && shown.needCount == 1 && shown.unmetCount == 1, true, "it is open")
-            let rest = NeedsChange(open.id, added: OperationLinks(after: [Dependency(ids[1])]), part: .last)
+            let rest = NeedsChange(open.id, added: OperationLinks(after: [OperationDependency(ids[1])]), part: .last)
             try await bench.expectChange(rest)
             try await bench.expectState(open.id, .ready)
             _ = try await bench.broker.release([other.id], by: "ann", queue: bench.queue)
@@ -113,12 +123,15 @@ extension BrokerConformance {
             let running = try await bench.running(worker)
             let held = try await bench.enqueue()[0]
             _ = try await bench.broker.hold([held], by: "ann", reason: "", queue: bench.queue)
-            let links = OperationLinks(after: [Dependency(held)])
+            let links = OperationLinks(after: [OperationDependency(held)])
             try await bench.expectChange(NeedsChange(running.id, added: links), .refused(.executing))
-            try await bench.expectChange(NeedsChange(held, added: OperationLinks(after: [Dependency(first)])), .held)
+            try await bench.expectChange(
+                NeedsChange(held, added: OperationLinks(after: [OperationDependency(first)])),
+                .held
+            )
             try await bench.expectChange(NeedsChange(OperationID(), added: links), .unknown)
             let unknown = OperationID()
-            let wrong = OperationLinks(after: [Dependency(held), Dependency(unknown)])
+            let wrong = OperationLinks(after: [OperationDependency(held), OperationDependency(unknown)])
             let waits = try await bench.enqueue()[0]
             try await bench.expectChange(NeedsChange(waits, added: wrong), .unknownDependency(unknown))
             try await bench.expectState(waits, .ready)

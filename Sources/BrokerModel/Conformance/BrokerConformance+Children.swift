@@ -69,7 +69,7 @@ extension BrokerConformance {
                 } else {
                     _ = try await bench.fail(run, worker, .dead)
                 }
-                if let error = await bench.broker.carryEnds(of: bench.queue).failure { throw error }
+                if let error = await bench.broker.relayEnds(of: bench.queue).failure { throw error }
                 let state = try await there.detail(child.id)?.state
                 try bench.expect(state, isCompleted ? .ready : nil, "its state")
             }
@@ -127,7 +127,7 @@ extension BrokerBench {
             let request = CancelRequest(reason: "", by: "ann", isForced: true)
             _ = try await broker.cancel([run.id], request: request, queue: queue)
         case .lost:
-            while try await broker.abandon(worker: worker, queue: queue).more {}
+            while try await broker.recoverWorker(worker: worker, queue: queue).more {}
         }
     }
 

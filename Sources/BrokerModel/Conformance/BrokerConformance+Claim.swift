@@ -218,12 +218,12 @@ extension BrokerConformance {
             bench in
             let worker = try bench.worker()
             let cheap = try await bench.enqueue(120, tracked: false)
-            let ids = try await bench.enqueue(Defaults.trackedBatch + 30)
-            let first = try await bench.claim(worker, Defaults.batch)
-            try bench.expect(first.operations.map(\.id), cheap + ids[..<Defaults.trackedBatch], "the first part")
+            let ids = try await bench.enqueue(SluiceDefaults.trackedBatch + 30)
+            let first = try await bench.claim(worker, SluiceDefaults.batch)
+            try bench.expect(first.operations.map(\.id), cheap + ids[..<SluiceDefaults.trackedBatch], "the first part")
             try bench.expect(first.more, true, "more after the first")
-            let second = try await bench.claim(worker, Defaults.batch)
-            try bench.expect(second.operations.map(\.id), Array(ids[Defaults.trackedBatch...]), "the rest")
+            let second = try await bench.claim(worker, SluiceDefaults.batch)
+            try bench.expect(second.operations.map(\.id), Array(ids[SluiceDefaults.trackedBatch...]), "the rest")
             try bench.expect(second.more, false, "more after the second")
         },
         ConformanceCheck("A claim promotes a bounded number of due operations, and reports that more are due now") {
@@ -237,7 +237,7 @@ extension BrokerConformance {
             let part = QueueModel.promoteLimit
             let calls = (ids.count + part - 1) / part
             for number in 1...calls {
-                let claim = try await bench.claim(worker, Defaults.batch)
+                let claim = try await bench.claim(worker, SluiceDefaults.batch)
                 taken += claim.operations.map(\.id)
                 try bench.expect(taken.count, min(part * number, ids.count), "promoted by claim \(number)")
                 if number == 1 {

@@ -49,7 +49,9 @@ extension BrokerConformance {
             try bench.expect(zip(sequences, sequences.dropFirst()).allSatisfy { $0 < $1 }, "\(sequences) grow")
         },
         ConformanceCheck("More operations than one call takes are enqueued in order, with progress for all") { bench in
-            let operations = (0..<3 * Defaults.batch + 7).map { _ in NewOperation(envelope: BrokerBench.envelope()) }
+            let operations = (0..<3 * SluiceDefaults.batch + 7).map { _ in
+                NewOperation(envelope: BrokerBench.envelope())
+            }
             var progress: [Int] = []
             let outcomes = try await bench.broker.enqueueAll(operations, queue: bench.queue) { progress.append($0) }
             try bench.expect(outcomes.count, operations.count, "outcomes")
@@ -57,7 +59,7 @@ extension BrokerConformance {
             try bench.expect(progress, [250, 500, 750, 1000, 1250, 1500, 1507], "the progress")
             let worker = try bench.worker()
             var claimed: [OperationID] = []
-            while case let next = try await bench.claim(worker, Defaults.batch).operations, !next.isEmpty {
+            while case let next = try await bench.claim(worker, SluiceDefaults.batch).operations, !next.isEmpty {
                 claimed += next.map(\.id)
             }
             try bench.expect(claimed, operations.map(\.id), "the order")

@@ -53,8 +53,8 @@ extension BrokerConformance {
             try await broker.setPaused(.pause(forMilliseconds: 60_000, by: "ann", reason: "server down"), queue: queue)
             try await broker.setPaused(.pause(forMilliseconds: 500, by: "ann"), queue: queue)
             try await broker.setPaused(.resume(by: "ann"), queue: queue)
-            _ = try await broker.steer(.slots(3), worker: worker.description, by: "ann", queue: queue)
-            _ = try await broker.steer(.quiet, worker: "another", by: "ann", queue: queue)
+            _ = try await broker.control(.slots(3), worker: worker.description, by: "ann", queue: queue)
+            _ = try await broker.control(.quiet, worker: "another", by: "ann", queue: queue)
             _ = try await broker.cancelQueue(queue, request: request)
             let events = try await broker.storedEvents(queue: queue, after: nil, agoMilliseconds: .max / 2, limit: 100)
             let expected = [
@@ -66,7 +66,7 @@ extension BrokerConformance {
                 QueueChange(.pause, by: "ann", detail: "for 60 s, server down"),
                 QueueChange(.pause, by: "ann", detail: "for 0.5 s"),
                 QueueChange(.resume, by: "ann"),
-                QueueChange(.steer, by: "ann", detail: "\(worker) slots 3"),
+                QueueChange(.control, by: "ann", detail: "\(worker) slots 3"),
                 QueueChange(.cancelQueue, by: "ann@host", count: 3, detail: "wrong file"),
             ]
             try bench.expect(events.entries.compactMap(\.batch.change), expected, "the changes")
@@ -83,7 +83,7 @@ extension BrokerConformance {
             let (queue, broker) = (bench.queue, bench.broker)
             let first = try await bench.enqueue(2)
             for id in first {
-                let links = OperationLinks(after: [Dependency(id)])
+                let links = OperationLinks(after: [OperationDependency(id)])
                 _ = try await broker.enqueue(
                     [NewOperation(envelope: BrokerBench.envelope(), links: links)],
                     queue: queue

@@ -69,7 +69,7 @@ extension BrokerConformance {
         ConformanceCheck("A sweep cancels the success callback of a dead group that was trimmed") { bench in
             let worker = try bench.worker()
             let (group, callbacks) = try await bench.deadGroup(worker)
-            try await bench.advance(.milliseconds(Defaults.retention[.dead]?.ageMilliseconds ?? 0))
+            try await bench.advance(.milliseconds(SluiceDefaults.retention[.dead]?.ageMilliseconds ?? 0))
             try bench.beat(worker)
             _ = try await bench.enqueue()
             let last = try await bench.claim(worker, 9).operations.last
@@ -91,7 +91,7 @@ extension BrokerConformance {
             }
             let open = try await bench.group()
             let wrong = [
-                NeedsChange(open, added: OperationLinks(after: [Dependency(plain)])),
+                NeedsChange(open, added: OperationLinks(after: [OperationDependency(plain)])),
                 NeedsChange(plain, added: OperationLinks(members: [DependencyName(open)])),
             ]
             for change in wrong {
@@ -128,7 +128,7 @@ extension BrokerConformance {
             try await bench.expectState(closing, .blocked)
             for _ in 0..<10 { try await bench.pass(seconds: 5, worker) }
             // The worker that asked first has died without an action, so the group is named again.
-            if let error = await bench.broker.carryEnds(of: bench.queue).failure { throw error }
+            if let error = await bench.broker.relayEnds(of: bench.queue).failure { throw error }
             try await bench.expectState(closing, .finished)
             try await bench.expectState(member, .cancelled)
             try await bench.expectState(cancelling, .cancelled)
@@ -163,11 +163,11 @@ extension BrokerConformance {
             try await bench.expectState(group, .blocked)
             _ = try await bench.broker.enqueue([member], queue: other)
             _ = try await there.fail(try await there.claimOne(worker), worker, .dead)
-            _ = await bench.broker.carryEnds(of: other)
+            _ = await bench.broker.relayEnds(of: other)
             try await bench.expectState(group, .dead)
             _ = try await bench.broker.retry([member.id], by: "ann", queue: other)
             _ = try await there.complete(try await there.claimOne(worker), worker)
-            _ = await bench.broker.carryEnds(of: other)
+            _ = await bench.broker.relayEnds(of: other)
             try await bench.expectState(group, .finished)
         },
         ConformanceCheck("A retry of a member in another queue opens all groups around it before the call returns") {
@@ -188,13 +188,13 @@ extension BrokerConformance {
             try await announce(DependencyName(group.id, queue: bench.queue), to: outer, in: there)
             _ = try await there.broker.enqueue([member], queue: there.queue)
             try await announce(DependencyName(member.id, queue: there.queue), to: group.id, in: bench)
-            func carryEnds() async throws {
+            func relayEnds() async throws {
                 for queue in [there.queue, bench.queue] {
-                    if let error = await bench.broker.carryEnds(of: queue).failure { throw error }
+                    if let error = await bench.broker.relayEnds(of: queue).failure { throw error }
                 }
             }
             _ = try await there.fail(try await there.claimOne(worker), worker, .dead)
-            try await carryEnds()
+            try await relayEnds()
             try await bench.expectState(group.id, .dead)
             try await there.expectState(outer, .dead)
             let outcomes = try await bench.broker.retryWithMembers([outer], by: "ann", queue: there.queue)
@@ -202,7 +202,7 @@ extension BrokerConformance {
             try await bench.expectState(group.id, .blocked)
             try await there.expectState(outer, .blocked)
             _ = try await there.complete(try await there.claimOne(worker), worker)
-            try await carryEnds()
+            try await relayEnds()
             try await bench.expectState(group.id, .finished)
             try await there.expectState(outer, .finished)
         },
@@ -216,7 +216,7 @@ extension BrokerConformance {
             for _ in 0..<2 {
                 try await bench.expectState(group, .blocked)
                 try await bench.advance(.seconds(300))
-                if let error = await bench.broker.carryEnds(of: bench.queue).failure { throw error }
+                if let error = await bench.broker.relayEnds(of: bench.queue).failure { throw error }
             }
             try await bench.expectState(group, .dead)
         },
@@ -236,7 +236,7 @@ extension BrokerConformance {
             try await there.expectState(member, .cancelled)
             try await bench.expectState(nested, .cancelled)
             try await bench.expectState(inner, .cancelled)
-            _ = await bench.broker.carryEnds(of: other)
+            _ = await bench.broker.relayEnds(of: other)
             try await bench.expectState(group, .cancelled)
         },
     ]

@@ -45,7 +45,7 @@ extension BrokerConformance {
             bench in
             let worker = try bench.worker()
             let group = try await bench.group()
-            let last = try await bench.dependent(on: [Dependency(group, onFailure: .hold)])
+            let last = try await bench.dependent(on: [OperationDependency(group, onFailure: .hold)])
             let members = try await bench.members(2, of: group)
             try await bench.close(group)
             let running = try await bench.claim(worker, 9).operations
@@ -94,7 +94,7 @@ extension BrokerConformance {
             let outermost = try await bench.group()
             let outer = try await bench.group(in: outermost)
             let inner = try await bench.group(in: outer)
-            let last = try await bench.dependent(on: [Dependency(outermost, onFailure: .hold)])
+            let last = try await bench.dependent(on: [OperationDependency(outermost, onFailure: .hold)])
             let member = try await bench.members(1, of: inner)[0]
             let groups = [inner, outer, outermost]
             for group in groups { try await bench.close(group) }
@@ -196,7 +196,7 @@ extension BrokerConformance {
             let group = try await bench.group()
             let member = try await bench.members(1, of: group)[0]
             // More dependents than one call notifies, so the group may not have been notified yet.
-            for _ in 0..<60 { _ = try await bench.dependent(on: [Dependency(member, onFailure: .hold)]) }
+            for _ in 0..<60 { _ = try await bench.dependent(on: [OperationDependency(member, onFailure: .hold)]) }
             for round in 1...2 {
                 _ = try await bench.broker.remove([member], by: "ann", queue: bench.queue)
                 if round == 2 { while try await bench.broker.sweep(queue: bench.queue).more {} }
@@ -232,13 +232,13 @@ extension BrokerConformance {
                 _ = try await bench.broker.enqueue([member], queue: there.queue)
                 guard round == 1 else { break }
                 _ = try await bench.broker.remove([member.id], by: "ann", queue: there.queue)
-                if let error = await bench.broker.carryEnds(of: there.queue).failure { throw error }
+                if let error = await bench.broker.relayEnds(of: there.queue).failure { throw error }
                 try bench.expect(try await bench.existing(group).links.missCount, 1, "it was removed")
             }
             try await bench.close(group)
             try await bench.expectState(group, .blocked)
             _ = try await there.complete(try await there.claimOne(worker), worker)
-            if let error = await bench.broker.carryEnds(of: there.queue).failure { throw error }
+            if let error = await bench.broker.relayEnds(of: there.queue).failure { throw error }
             try await bench.expectState(group, .finished)
         },
         ConformanceCheck("A group that has not ended waits again for a retried member") { bench in

@@ -67,10 +67,10 @@ extension BrokerConformance {
         ConformanceCheck("A worker retires only once it holds no operations") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)
-            try await bench.broker.retire(worker: worker, figures: [], queue: bench.queue)
+            try await bench.broker.retire(worker: worker, statistics: [], queue: bench.queue)
             try bench.expect(try await bench.snapshot().workers.map(\.worker), [worker.description], "the workers")
             _ = try await bench.complete(claimed, worker)
-            try await bench.broker.retire(worker: worker, figures: [], queue: bench.queue)
+            try await bench.broker.retire(worker: worker, statistics: [], queue: bench.queue)
             try bench.expect(try await bench.snapshot().workers.count, 0, "workers")
             try bench.expect(try await bench.claim(worker).status, .noLease, "a claim after that")
         },
@@ -175,14 +175,14 @@ extension BrokerConformance {
             let (worker, other) = (try bench.worker(), try bench.worker())
             for tracked in [true, false] {
                 var claimed = try await bench.running(worker, tracked: tracked)
-                for delivery in 1...Defaults.maxDeliveries {
+                for delivery in 1...SluiceDefaults.maxDeliveries {
                     try bench.expect(
                         [claimed.header.delivery, claimed.attempt],
                         [delivery, 1],
                         "delivery and attempt"
                     )
                     try await bench.lapse(allBut: other)
-                    let isLast = delivery == Defaults.maxDeliveries
+                    let isLast = delivery == SluiceDefaults.maxDeliveries
                     let expected = SweepReply(recovered: isLast ? 0 : 1, dead: isLast ? 1 : 0)
                     try bench.expect(try await bench.sweepAll(), expected, "sweep \(delivery)")
                     try bench.beat(worker)
@@ -197,7 +197,7 @@ extension BrokerConformance {
         ConformanceCheck("Operations that were lost together twice do not start together a third time") { bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             let ids = try await bench.enqueue(4) + bench.enqueue(4, tracked: false)
-            for _ in 1..<Defaults.maxDeliveries {
+            for _ in 1..<SluiceDefaults.maxDeliveries {
                 try bench.expect(try await bench.claim(worker, 9).operations.count, 8, "claimed together")
                 try await bench.lapse(allBut: other)
                 try bench.expect(try await bench.sweepAll(), SweepReply(recovered: 8), "the sweep")

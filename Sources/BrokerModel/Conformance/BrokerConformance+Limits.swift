@@ -203,8 +203,8 @@ extension BrokerConformance {
             }
             let held = try await bench.running(worker)
             _ = try await bench.isWoken()
-            _ = try await bench.broker.abandon(worker: worker, queue: bench.queue)
-            try bench.expect(try await bench.isWoken(), true, "woken by an abandoned worker")
+            _ = try await bench.broker.recoverWorker(worker: worker, queue: bench.queue)
+            try bench.expect(try await bench.isWoken(), true, "woken by the recovery of a worker")
             try bench.expect(try await bench.claimOne(other).id, held.id, "what it held")
         },
         ConformanceCheck("A heartbeat returns how many more may start, and how many a worker may hold ahead") { bench in

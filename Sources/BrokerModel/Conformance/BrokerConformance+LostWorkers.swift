@@ -60,7 +60,7 @@ extension BrokerConformance {
                 [0, 15_000, 17_000],
                 "last beat, end of its lease, recovery"
             )
-            try bench.expect([lost.handedBack, lost.dead, lost.cancelled], [3, 0, 1], "handed back, dead, cancelled")
+            try bench.expect([lost.recovered, lost.dead, lost.cancelled], [3, 0, 1], "recovered, dead, cancelled")
         },
         ConformanceCheck("Operation, event and history show from which worker it was recovered, when and why") {
             bench in
@@ -81,18 +81,18 @@ extension BrokerConformance {
             try bench.expect(try await bench.existing(first.id).recoveries, [], "before it is lost")
             try await bench.lapse(allBut: other)
             _ = try await bench.sweepAll()
-            let handedBack = try await bench.snapshot().time
+            let recovered = try await bench.snapshot().time
             info.name = "a \"name\""
             try bench.beat(dead, info: info.encoded())
             let again = try await bench.claimOne(dead)
             let startedAgain = try await bench.existing(first.id).record.startedAt
-            _ = try await bench.broker.abandon(worker: dead, queue: bench.queue)
+            _ = try await bench.broker.recoverWorker(worker: dead, queue: bench.queue)
             let recoveries = try await bench.existing(first.id).recoveries
             try bench.expect(recoveries.map(\.worker), [frozen, dead].map(\.description), "from whom")
             try bench.expect(recoveries.map(\.cause), [.lease, .process], "why")
             try bench.expect(recoveries.map(\.place), ["web 1 on h1", dead.description], "name and host")
             try bench.expect(recoveries.map(\.startedAt), [started, startedAgain], "the starts of the runs")
-            try bench.expect(recoveries.first?.at, handedBack, "when it was handed back")
+            try bench.expect(recoveries.first?.at, recovered, "when it was recovered")
             try bench.expect(recoveries.map(\.delivery), [1, 2], "deliveries")
             try bench.expect(recoveries.map(\.attempt), [1, 1], "attempts")
             try bench.expect(again.id, first.id, "the same operation")
@@ -125,7 +125,7 @@ extension BrokerConformance {
                     try await bench.advance(.milliseconds(1))
                     _ = try await bench.claimAfterLoss(workers[workers.count - 1])
                 }
-                _ = try await bench.broker.abandon(worker: workers[workers.count - 1], queue: bench.queue)
+                _ = try await bench.broker.recoverWorker(worker: workers[workers.count - 1], queue: bench.queue)
             }
             let kept = try await bench.existing(id).recoveries.map(\.worker)
             try bench.expect(kept, workers.suffix(Recovery.kept).map(\.description), "the last ten")
@@ -133,7 +133,7 @@ extension BrokerConformance {
             let many = try bench.worker()
             let ids = try await bench.enqueue(25)
             _ = try await bench.claim(many, 25)
-            _ = try await bench.broker.abandon(worker: many, queue: bench.queue)
+            _ = try await bench.broker.recoverWorker(worker: many, queue: bench.queue)
             let history = try await bench.broker.lostWorkers(queue: bench.queue, limit: 1)
             try bench.expect(
                 history.first?.operations,
@@ -146,7 +146,7 @@ extension BrokerConformance {
             bench in
             let (worker, other) = (try bench.worker(), try bench.worker())
             _ = try await bench.running(worker)
-            for _ in 1..<Defaults.maxDeliveries {
+            for _ in 1..<SluiceDefaults.maxDeliveries {
                 try await bench.lapse(allBut: other)
                 _ = try await bench.sweepAll()
                 try bench.beat(worker)
@@ -157,38 +157,38 @@ extension BrokerConformance {
             try await bench.lapse(allBut: other)
             _ = try await bench.sweepAll()
             let lost = try bench.only(try await bench.broker.lostWorkers(queue: bench.queue, limit: 9))
-            try bench.expect([lost.handedBack, lost.dead, lost.cancelled], [252, 1, 0], "what became of them")
+            try bench.expect([lost.recovered, lost.dead, lost.cancelled], [252, 1, 0], "what became of them")
         },
-        ConformanceCheck("The history has abandoned workers, but not retired ones") { bench in
-            let (abandoned, retired) = (try bench.worker(), try bench.worker())
-            _ = try await bench.running(abandoned)
-            _ = try await bench.broker.abandon(worker: abandoned, queue: bench.queue)
-            try await bench.broker.retire(worker: retired, figures: [], queue: bench.queue)
-            _ = try await bench.broker.abandon(worker: retired, queue: bench.queue)
+        ConformanceCheck("The history has recovered workers, but not retired ones") { bench in
+            let (recoveredWorker, retired) = (try bench.worker(), try bench.worker())
+            _ = try await bench.running(recoveredWorker)
+            _ = try await bench.broker.recoverWorker(worker: recoveredWorker, queue: bench.queue)
+            try await bench.broker.retire(worker: retired, statistics: [], queue: bench.queue)
+            _ = try await bench.broker.recoverWorker(worker: retired, queue: bench.queue)
             let lost = try bench.only(try await bench.broker.lostWorkers(queue: bench.queue, limit: 9))
-            try bench.expect(lost.worker, abandoned.description, "the worker")
-            try bench.expect(lost.handedBack, 1, "handed back")
+            try bench.expect(lost.worker, recoveredWorker.description, "the worker")
+            try bench.expect(lost.recovered, 1, "recovered")
         },
         ConformanceCheck("The history keeps the newest 1,000 lost workers for a day, the newest first") { bench in
             let keeper = try bench.worker()
             var lost: [WorkerID] = []
             func lose() async throws {
                 let worker = try bench.worker()
-                _ = try await bench.broker.abandon(worker: worker, queue: bench.queue)
+                _ = try await bench.broker.recoverWorker(worker: worker, queue: bench.queue)
                 try await bench.advance(.milliseconds(1))
                 lost.insert(worker, at: 0)
             }
-            for _ in 0..<Defaults.lostWorkersKept + 3 { try await lose() }
+            for _ in 0..<SluiceDefaults.lostWorkersKept + 3 { try await lose() }
             func history(_ limit: Int) async throws -> [WorkerID] {
                 try await bench.broker.lostWorkers(queue: bench.queue, limit: limit).map { WorkerID($0.worker) }
             }
             try bench.expect(try await history(2), Array(lost.prefix(2)), "the newest two")
             try bench.expect(
-                try await history(Defaults.lostWorkersKept),
-                Array(lost.prefix(Defaults.lostWorkersKept)),
+                try await history(SluiceDefaults.lostWorkersKept),
+                Array(lost.prefix(SluiceDefaults.lostWorkersKept)),
                 "the newest thousand"
             )
-            try await bench.advance(Defaults.lostWorkersAge - .milliseconds(2))
+            try await bench.advance(SluiceDefaults.lostWorkersAge - .milliseconds(2))
             try bench.expect(try await history(9), Array(lost.prefix(1)), "a day later")
             try bench.beat(keeper)
             try await lose()
@@ -198,7 +198,7 @@ extension BrokerConformance {
             for (bytes, kept) in [(8192, 8192), (8193, 0)] {
                 let worker = WorkerID()
                 try bench.beat(worker, info: [UInt8](repeating: UInt8(ascii: "x"), count: bytes))
-                _ = try await bench.broker.abandon(worker: worker, queue: bench.queue)
+                _ = try await bench.broker.recoverWorker(worker: worker, queue: bench.queue)
                 let lost = try await bench.broker.lostWorkers(queue: bench.queue, limit: 9)
                 let found = lost.first { $0.worker == worker.description }
                 try bench.expect(found?.info.count, kept, "bytes that are kept of \(bytes)")

@@ -2,14 +2,14 @@ import Operations
 
 // Dependencies inside a queue: an operation waits until what it depends on has ended.
 extension BrokerConformance {
-    static let dependencies: [ConformanceCheck] = succeeding + failing + goingOn + steeringDependents
+    static let dependencies: [ConformanceCheck] = succeeding + failing + goingOn + controllingDependents
 
     private static let succeeding: [ConformanceCheck] = [
         ConformanceCheck("A dependent is blocked until all dependencies finish; the last completion can claim it") {
             bench in
             let worker = try bench.worker()
             let before = try await bench.enqueue(2)
-            let last = try await bench.dependent(on: before.map { Dependency($0) })
+            let last = try await bench.dependent(on: before.map { OperationDependency($0) })
             try await bench.expectState(last, .blocked)
             _ = try await bench.complete(try await bench.claimOne(worker), worker)
             try await bench.expectState(last, .blocked)
@@ -29,14 +29,14 @@ extension BrokerConformance {
             _ = try await bench.complete(done, worker)
             let running = try await bench.running(worker)
             let other = NewOperation(envelope: BrokerBench.envelope())
-            let last = bench.operation(after: [done.id, running.id, other.id].map { Dependency($0) })
+            let last = bench.operation(after: [done.id, running.id, other.id].map { OperationDependency($0) })
             let outcomes = try await bench.broker.enqueue([other, last], queue: bench.queue)
             try bench.expect(outcomes, [.created, .created], "the outcomes")
             try bench.expect(try await bench.existing(last.id).links.unmetCount, 2, "what it waits for")
             _ = try await bench.complete(running, worker)
             let next = try await bench.completeThenClaim(try await bench.claimOne(worker), worker)
             try bench.expect(next.map(\.id), [last.id], "after both")
-            let ready = try await bench.dependent(on: [Dependency(done.id), Dependency(running.id)])
+            let ready = try await bench.dependent(on: [OperationDependency(done.id), OperationDependency(running.id)])
             try await bench.expectState(ready, .ready)
         },
         ConformanceCheck("An operation with an unknown dependency is not enqueued, and the answer names that one") {
@@ -45,7 +45,7 @@ extension BrokerConformance {
             let known = try await bench.enqueue()[0]
             let untracked = try await bench.enqueue(tracked: false)[0]
             for wrong in [unknown, untracked] {
-                let operation = bench.operation(after: [Dependency(known), Dependency(wrong)])
+                let operation = bench.operation(after: [OperationDependency(known), OperationDependency(wrong)])
                 let outcomes = try await bench.broker.enqueue([operation], queue: bench.queue)
                 try bench.expect(outcomes, [.unknownDependency(wrong)], "the outcome")
                 try bench.expect(try await bench.detail(operation.id) == nil, true, "nothing is stored")
@@ -64,7 +64,7 @@ extension BrokerConformance {
             let dead = try await bench.running(worker)
             let void = try await bench.running(worker)
             let ids = [short.id, long.id, dead.id, void.id]
-            let last = try await bench.dependent(on: ids.map { Dependency($0, onFailure: .run) })
+            let last = try await bench.dependent(on: ids.map { OperationDependency($0, onFailure: .run) })
             let text = "\"" + String(repeating: "x", count: 5000) + "\""
             _ = try await bench.complete(short, worker, result: "17")
             _ = try await bench.complete(long, worker, result: text)
@@ -80,8 +80,8 @@ extension BrokerConformance {
         ConformanceCheck("The delay and the deadline of a blocked operation count from its enqueue") { bench in
             let worker = try bench.worker()
             let first = try await bench.enqueue()[0]
-            let later = try await bench.dependent(on: [Dependency(first)], delay: 4000)
-            let expiring = try await bench.dependent(on: [Dependency(first)], expires: 2000)
+            let later = try await bench.dependent(on: [OperationDependency(first)], delay: 4000)
+            let expiring = try await bench.dependent(on: [OperationDependency(first)], expires: 2000)
             try await bench.pass(3, beating: worker)
             let claimed = try await bench.claimOne(worker)
             try bench.expect(claimed.id, first, "what is ready")
@@ -98,11 +98,11 @@ extension BrokerConformance {
             bench in
             let worker = try bench.worker()
             let first = try await bench.running(worker)
-            let cancelled = try await bench.dependent(on: [Dependency(first.id)])
-            let runs = try await bench.dependent(on: [Dependency(first.id, onFailure: .run)])
-            let held = try await bench.dependent(on: [Dependency(first.id, onFailure: .hold)])
-            let behind = try await bench.dependent(on: [Dependency(cancelled)])
-            let after = try await bench.dependent(on: [Dependency(cancelled, onFailure: .run)])
+            let cancelled = try await bench.dependent(on: [OperationDependency(first.id)])
+            let runs = try await bench.dependent(on: [OperationDependency(first.id, onFailure: .run)])
+            let held = try await bench.dependent(on: [OperationDependency(first.id, onFailure: .hold)])
+            let behind = try await bench.dependent(on: [OperationDependency(cancelled)])
+            let after = try await bench.dependent(on: [OperationDependency(cancelled, onFailure: .run)])
             _ = try await bench.fail(first, worker, .dead)
             try await bench.expectState(cancelled, .cancelled)
             try await bench.expectState(behind, .cancelled)
@@ -117,12 +117,15 @@ extension BrokerConformance {
             let worker = try bench.worker()
             let dead = try await bench.running(worker)
             _ = try await bench.fail(dead, worker, .dead)
-            try await bench.expectState(try await bench.dependent(on: [Dependency(dead.id)]), .cancelled)
+            try await bench.expectState(try await bench.dependent(on: [OperationDependency(dead.id)]), .cancelled)
             try await bench.expectState(
-                try await bench.dependent(on: [Dependency(dead.id, onFailure: .hold)]),
+                try await bench.dependent(on: [OperationDependency(dead.id, onFailure: .hold)]),
                 .blocked
             )
-            try await bench.expectState(try await bench.dependent(on: [Dependency(dead.id, onFailure: .run)]), .ready)
+            try await bench.expectState(
+                try await bench.dependent(on: [OperationDependency(dead.id, onFailure: .run)]),
+                .ready
+            )
         },
         ConformanceCheck("A cancelled, expired, removed or purged dependency counts as failed") { bench in
             let worker = try bench.worker()
@@ -139,18 +142,20 @@ extension BrokerConformance {
             let running = try await bench.enqueue(priority: .high)[0]
             let claimed = try await bench.claimOne(worker)
             try bench.expect(claimed.id, running, "what runs")
-            let waits = try await bench.dependent(on: [Dependency(purged, onFailure: .run), Dependency(running)])
+            let waits = try await bench.dependent(on: [
+                OperationDependency(purged, onFailure: .run), OperationDependency(running),
+            ])
             _ = try await bench.broker.purge(bench.queue, by: "ann", from: nil)
             try bench.expect(try await bench.detail(waits) == nil, true, "it is purged as well")
         },
         ConformanceCheck("A cancel of the whole queue ends blocked operations and cancels later dependents on them") {
             bench in
             let first = try await bench.enqueue()[0]
-            let second = try await bench.dependent(on: [Dependency(first, onFailure: .run)])
+            let second = try await bench.dependent(on: [OperationDependency(first, onFailure: .run)])
             _ = try await bench.broker.cancelQueue(bench.queue, request: CancelRequest(reason: "", by: "ann"))
             try await bench.expectState(second, .cancelled)
-            try await bench.expectState(try await bench.dependent(on: [Dependency(first)]), .cancelled)
-            let after = try await bench.dependent(on: [Dependency(second, onFailure: .run)])
+            try await bench.expectState(try await bench.dependent(on: [OperationDependency(first)]), .cancelled)
+            let after = try await bench.dependent(on: [OperationDependency(second, onFailure: .run)])
             while try await bench.broker.sweep(queue: bench.queue).more {}
             try bench.expect(try await bench.claim(try bench.worker(), 9).operations.map(\.id), [after], "what runs")
         },
@@ -162,7 +167,7 @@ extension BrokerConformance {
             let first = try await bench.enqueue()[0]
             let count = 170
             var dependents: [OperationID] = []
-            for _ in 0..<count { dependents.append(try await bench.dependent(on: [Dependency(first)])) }
+            for _ in 0..<count { dependents.append(try await bench.dependent(on: [OperationDependency(first)])) }
             let next = try await bench.completeThenClaim(try await bench.claimOne(worker), worker, capacity: 500)
             try bench.expect(next.count, 50, "at once")
             try bench.expect(try bench.beat(worker).sweepDue, true, "a sweep is due")
@@ -187,7 +192,7 @@ extension BrokerConformance {
             let worker = try bench.worker()
             let first = try await bench.running(worker)
             var dependents: [OperationID] = []
-            for _ in 0..<60 { dependents.append(try await bench.dependent(on: [Dependency(first.id)])) }
+            for _ in 0..<60 { dependents.append(try await bench.dependent(on: [OperationDependency(first.id)])) }
             _ = try await bench.fail(first, worker, .dead)
             try bench.expect(try await bench.retry(first.id), .done, "the retry")
             _ = try await bench.broker.sweep(queue: bench.queue)
@@ -205,8 +210,8 @@ extension BrokerConformance {
             bench in
             let worker = try bench.worker()
             let first = try await bench.running(worker)
-            let held = try await bench.dependent(on: [Dependency(first.id, onFailure: .hold)])
-            let cancelled = try await bench.dependent(on: [Dependency(first.id)])
+            let held = try await bench.dependent(on: [OperationDependency(first.id, onFailure: .hold)])
+            let cancelled = try await bench.dependent(on: [OperationDependency(first.id)])
             _ = try await bench.fail(first, worker, .dead)
             try bench.expect(try await bench.retry(cancelled), .done, "a retry of what was cancelled")
             try await bench.expectState(cancelled, .blocked)
@@ -221,7 +226,7 @@ extension BrokerConformance {
             let first = try await bench.running(worker)
             let other = try await bench.running(worker)
             let last = try await bench.dependent(on: [
-                Dependency(first.id, onFailure: .run), Dependency(other.id),
+                OperationDependency(first.id, onFailure: .run), OperationDependency(other.id),
             ])
             _ = try await bench.fail(first, worker, .dead)
             try bench.expect(try await bench.existing(last).links.unmetCount, 1, "what it still waits for")
@@ -237,11 +242,11 @@ extension BrokerConformance {
         },
     ]
 
-    private static let steeringDependents: [ConformanceCheck] = [
+    private static let controllingDependents: [ConformanceCheck] = [
         ConformanceCheck("A released operation no longer depends on others, whatever happens to them") { bench in
             let worker = try bench.worker()
             let first = try await bench.running(worker)
-            let second = try await bench.dependent(on: [Dependency(first.id)])
+            let second = try await bench.dependent(on: [OperationDependency(first.id)])
             let released = try await bench.broker.release([second], by: "ann", queue: bench.queue)
             try bench.expect(released, [.done], "the release")
             try await bench.expectState(second, .ready)
@@ -253,7 +258,7 @@ extension BrokerConformance {
             let worker = try bench.worker()
             let first = try await bench.running(worker)
             let holder = try await bench.dependent(on: [], unique: "key")
-            let both = try await bench.dependent(on: [Dependency(first.id)], unique: "key")
+            let both = try await bench.dependent(on: [OperationDependency(first.id)], unique: "key")
             let claimed = try await bench.claimOne(worker)
             try bench.expect(claimed.id, holder, "who has the key")
             _ = try await bench.complete(claimed, worker)
@@ -268,10 +273,10 @@ extension BrokerConformance {
             let dead = try await bench.running(worker)
             _ = try await bench.fail(dead, worker, .dead)
             let holder = try await bench.dependent(on: [], unique: "key")
-            let fails = try await bench.dependent(on: [Dependency(dead.id)], unique: "key", policy: .replace)
+            let fails = try await bench.dependent(on: [OperationDependency(dead.id)], unique: "key", policy: .replace)
             try await bench.expectState(fails, .cancelled)
             try await bench.expectState(holder, .ready)
-            let replaces = try await bench.dependent(on: [Dependency(holder)], unique: "key", policy: .replace)
+            let replaces = try await bench.dependent(on: [OperationDependency(holder)], unique: "key", policy: .replace)
             try await bench.expectState(holder, .cancelled)
             try await bench.expectState(replaces, .cancelled)
         },
@@ -280,7 +285,7 @@ extension BrokerConformance {
 
 extension BrokerBench {
     fileprivate func operation(
-        after dependencies: [Dependency],
+        after dependencies: [OperationDependency],
         unique key: String? = nil,
         policy: DuplicatePolicy = .enqueue,
         delay: Int64 = 0,
@@ -296,7 +301,7 @@ extension BrokerBench {
     }
 
     func dependent(
-        on dependencies: [Dependency],
+        on dependencies: [OperationDependency],
         unique key: String? = nil,
         policy: DuplicatePolicy = .enqueue,
         delay: Int64 = 0,
@@ -310,7 +315,7 @@ extension BrokerBench {
     /// Enqueues one dependent for each operation. A dependent is cancelled if its dependency does not finish.
     fileprivate func dependents(of ids: [OperationID]) async throws -> [OperationID] {
         var dependents: [OperationID] = []
-        for id in ids { dependents.append(try await dependent(on: [Dependency(id)])) }
+        for id in ids { dependents.append(try await dependent(on: [OperationDependency(id)])) }
         return dependents
     }
 

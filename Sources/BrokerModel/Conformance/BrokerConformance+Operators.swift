@@ -164,7 +164,7 @@ extension BrokerConformance {
             },
             ConformanceCheck("The retention count removes no operation that ended under 10 s ago or is awaited") {
                 bench in
-                let kept = Defaults.retention[.cancelled]?.count ?? 0
+                let kept = SluiceDefaults.retention[.cancelled]?.count ?? 0
                 let first = try await bench.cancelledBatch(500)
                 for _ in 0..<kept / 500 { try await bench.cancelledBatch(500) }
                 try bench.expect(try await bench.snapshot().counts[.cancelled], kept + 500, "kept while they are young")
@@ -177,7 +177,7 @@ extension BrokerConformance {
                 try await bench.expectState(first[499], nil)
             },
             ConformanceCheck("Many awaited operations do not block retention, even if few operations end") { bench in
-                let day = Defaults.retention[.cancelled]?.ageMilliseconds ?? 0
+                let day = SluiceDefaults.retention[.cancelled]?.ageMilliseconds ?? 0
                 var awaited: [OperationID] = []
                 for _ in 1...6 { awaited += try await bench.cancelledBatch(500) }
                 let others = try await bench.cancelledBatch(30)
@@ -192,7 +192,7 @@ extension BrokerConformance {
                 for id in [awaited[0], awaited[2999]] { try await bench.expectState(id, .cancelled) }
             },
             ConformanceCheck("A client that awaits many ended operations keeps them, and no others") { bench in
-                let day = Defaults.retention[.cancelled]?.ageMilliseconds ?? 0
+                let day = SluiceDefaults.retention[.cancelled]?.ageMilliseconds ?? 0
                 let awaited = try await bench.cancelledBatch(500)
                 let others = try await bench.cancelledBatch(300)
                 try await bench.advance(.milliseconds(day + 1))

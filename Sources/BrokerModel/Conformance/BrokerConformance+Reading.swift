@@ -137,7 +137,7 @@ extension BrokerConformance {
             try bench.expect(try await backlog(OperationID()), nil, "one that does not exist")
             let waiting = NewOperation(
                 envelope: BrokerBench.envelope(),
-                links: OperationLinks(after: [Dependency(normal[0])])
+                links: OperationLinks(after: [OperationDependency(normal[0])])
             )
             _ = try await bench.broker.enqueue([waiting], queue: bench.queue)
             try bench.expect(try await backlog(normal[0]), first, "ahead of the first, once another one waits for it")
@@ -152,8 +152,8 @@ extension BrokerConformance {
             bench in
             let texts = (0..<1100).map { $0 % 5 == 0 ? "wanted \($0)" : "other" } + ["an \\ escape", "wanted"]
             let new = texts.map { NewOperation(envelope: BrokerBench.envelope($0)) }
-            for first in stride(from: 0, to: new.count, by: Defaults.batch) {
-                let part = Array(new[first..<min(first + Defaults.batch, new.count)])
+            for first in stride(from: 0, to: new.count, by: SluiceDefaults.batch) {
+                let part = Array(new[first..<min(first + SluiceDefaults.batch, new.count)])
                 _ = try await bench.broker.enqueue(part, queue: bench.queue)
             }
             let all = new.map(\.id)

@@ -53,7 +53,7 @@ extension BrokerConformance {
                 "a label that is there"
             )
             let large = try await bench.running(worker)
-            let text = String(repeating: "7", count: Defaults.onceBytes - 1)
+            let text = String(repeating: "7", count: SluiceDefaults.onceBytes - 1)
             try bench.expect(try await bench.remember(large, worker, "ab", text), .tooManyBytes, "one byte too many")
             try bench.expect(try await bench.remember(large, worker, "a", text), .stored, "as many as may be")
             try bench.expect(try await bench.remember(large, worker, "b", ""), .tooManyBytes, "one more")

@@ -18,7 +18,7 @@ extension BrokerConformance {
             _ = try await pair.there.complete(first, pair.worker, result: "17")
             try await bench.expectState(last, .blocked)
             try bench.expect(try pair.there.beat(pair.worker).sweepDue, true, "a sweep is due, to relay an end")
-            try await pair.carry()
+            try await pair.relay()
             try await bench.expectState(last, .ready)
             try bench.expect(try pair.there.beat(pair.worker).sweepDue, false, "nothing is left")
             let inputs = try await bench.broker.inputs(of: last, queue: bench.queue)
@@ -53,9 +53,9 @@ extension BrokerConformance {
             let pair = try RemotePair(bench)
             let first = try await pair.running()
             let last = try await pair.dependent(on: first.id)
-            let behind = try await bench.dependent(on: [Dependency(last)])
+            let behind = try await bench.dependent(on: [OperationDependency(last)])
             _ = try await pair.there.fail(first, pair.worker, .dead)
-            try await pair.carry()
+            try await pair.relay()
             try await bench.expectState(last, .cancelled)
             try await bench.expectState(behind, .cancelled)
             let reason = try await bench.existing(last).cancel?.reason
@@ -66,7 +66,7 @@ extension BrokerConformance {
             let first = try await pair.running()
             let said = try await bench.broker.link([first.id], in: pair.other, from: bench.queue)
             _ = try await pair.there.complete(first, pair.worker)
-            try await pair.carry()
+            try await pair.relay()
             let last = try await pair.enqueue(after: first.id, said: said).id
             try await bench.expectState(last, .ready)
         },
@@ -76,7 +76,7 @@ extension BrokerConformance {
             let last = try await pair.dependent(on: first)
             _ = try await bench.broker.remove([first], by: "ann", queue: pair.other)
             let relay = try await bench.broker.relay(queue: pair.other)
-            try bench.expect(relay?.ends.map(\.status), [.removed], "what is carried")
+            try bench.expect(relay?.ends.map(\.status), [.removed], "what is relayed")
             try bench.expect(
                 try await bench.broker.relay(queue: pair.other),
                 nil,
@@ -89,7 +89,7 @@ extension BrokerConformance {
                 "the relay that was not confirmed, again"
             )
             try await bench.advance(.seconds(2))
-            try await pair.carry()
+            try await pair.relay()
             try await bench.expectState(last, .cancelled)
         },
     ]
@@ -104,11 +104,11 @@ extension BrokerConformance {
             let late = try await bench.broker.relay(queue: pair.other)
             _ = try await bench.broker.retry([first.id], by: "ann", queue: pair.other)
             try await bench.advance(.seconds(2))
-            try await pair.carry()
+            try await pair.relay()
             try await bench.expectState(last, .blocked)
             let again = try await pair.there.claimOne(pair.worker)
             _ = try await pair.there.complete(again, pair.worker)
-            try await pair.carry()
+            try await pair.relay()
             try await bench.expectState(last, .ready)
             for end in late?.ends ?? [] { try await bench.broker.resolve([end], of: pair.other, queue: bench.queue) }
             try await bench.expectState(last, .ready)
@@ -123,14 +123,14 @@ extension BrokerConformance {
                 .dead,
                 sequence: try await bench.broker.link([first.id], in: pair.other, from: bench.queue)[0].sequence
             )
-            try await pair.carry()
+            try await pair.relay()
             try bench.expect(try await bench.broker.retry([last], by: "ann", queue: bench.queue), [.done], "the retry")
             try await bench.broker.resolve([end], of: pair.other, queue: bench.queue)
             try await bench.expectState(last, .blocked)
             _ = try await bench.broker.retry([first.id], by: "ann", queue: pair.other)
             let again = try await pair.there.claimOne(pair.worker)
             _ = try await pair.there.fail(again, pair.worker, .dead)
-            try await pair.carry()
+            try await pair.relay()
             try await bench.expectState(last, .cancelled)
         },
     ]
@@ -176,7 +176,7 @@ extension BrokerConformance {
             let first = try await pair.running()
             let before = try await pair.dependent(on: first.id)
             _ = try await pair.there.complete(first, pair.worker)
-            try await pair.carry()
+            try await pair.relay()
             try await bench.expectState(before, .ready)
             _ = try await bench.broker.remove([first.id], by: "ann", queue: pair.other)
             let again = NewOperation(id: first.id, envelope: BrokerBench.envelope())
@@ -184,7 +184,7 @@ extension BrokerConformance {
             let last = try await pair.dependent(on: first.id)
             try await bench.expectState(last, .blocked)
             _ = try await pair.there.complete(try await pair.there.claimOne(pair.worker), pair.worker, result: "2")
-            try await pair.carry()
+            try await pair.relay()
             try await bench.expectState(last, .ready)
             let late = RemoteState(first.id, .finished, sequence: 1, result: Array("1".utf8))
             try await bench.broker.resolve([late], of: pair.other, queue: bench.queue)
@@ -233,7 +233,7 @@ extension BrokerConformance {
             let first = try await pair.running()
             for _ in 0..<150 { _ = try await pair.dependent(on: first.id) }
             _ = try await pair.there.complete(first, pair.worker)
-            try await pair.carry()
+            try await pair.relay()
             try bench.expect(try await bench.snapshot().counts[.ready] ?? 0, 100, "with the message")
             try await bench.pass(10, beating: here)
             let asked = try await bench.broker.ask(queue: bench.queue).names
@@ -277,7 +277,7 @@ private struct RemotePair {
         _ policy: DependencyFailurePolicy = .cancel,
         said: [RemoteState]? = nil
     ) async throws -> (id: OperationID, outcome: EnqueueOutcome?) {
-        let dependency = Dependency(id, queue: other, onFailure: policy)
+        let dependency = OperationDependency(id, queue: other, onFailure: policy)
         var links = OperationLinks(after: [dependency])
         if let said {
             links?.said[dependency.name] = said.first
@@ -295,7 +295,7 @@ private struct RemotePair {
     }
 
     /// Relays the ends of the other queue.
-    func carry() async throws {
+    func relay() async throws {
         while let relay = try await bench.broker.relay(queue: other) {
             try bench.expect(relay.queue, bench.queue, "where it goes")
             try await bench.broker.resolve(relay.ends, of: other, queue: bench.queue)

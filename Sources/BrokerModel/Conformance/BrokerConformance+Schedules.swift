@@ -172,7 +172,7 @@ extension BrokerConformance {
             try bench.expect(try bench.beat(one).scheduleMilliseconds, 0, "the first worker takes over again")
             _ = try await bench.fire(bench.firing("s", now + 3000, revision, next: now + 9000))
             try bench.expect(try bench.beat(other).scheduleMilliseconds, nil, "of the other, afterwards")
-            try await bench.broker.retire(worker: one, figures: [], queue: bench.queue)
+            try await bench.broker.retire(worker: one, statistics: [], queue: bench.queue)
             try bench.expect(try bench.beat(other).scheduleMilliseconds, 5000, "when the first has left")
         },
         ConformanceCheck("An earlier instant of a schedule notifies the workers; a later one does not") { bench in

@@ -249,7 +249,7 @@ extension BrokerConformance {
                 for _ in 1...2 {
                     try await bench.broker.setPaused(.pause(by: "tester"), queue: bench.queue)
                     try bench.expect(try await bench.broker.sweep(queue: bench.queue), SweepReply(), "the sweep")
-                    try await bench.broker.retire(worker: worker, figures: [], queue: bench.queue)
+                    try await bench.broker.retire(worker: worker, statistics: [], queue: bench.queue)
                 }
                 try bench.expect(try await bench.snapshot().counts[.ready], 1, "ready operations")
             }

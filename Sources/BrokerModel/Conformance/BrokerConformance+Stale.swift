@@ -71,7 +71,7 @@ private enum StaleSituation: String, CaseIterable {
             return (worker, stale)
         case .sweptCancelled: _ = try await bench.cancel(stale.id)
         case .sweptToDeath:
-            for _ in 1..<Defaults.maxDeliveries {
+            for _ in 1..<SluiceDefaults.maxDeliveries {
                 try await lose(worker, keeping: other, on: bench)
                 stale = try await bench.claimAfterLoss(worker)
             }

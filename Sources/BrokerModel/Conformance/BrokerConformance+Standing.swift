@@ -93,7 +93,7 @@ extension BrokerConformance {
                 let outcome = try await bench.fail(
                     claimed,
                     worker,
-                    .caught(standing: id, Cancellation(reason: "not today", by: "tester", requestedAt: start)),
+                    .caught(standing: id, OperationCancellation(reason: "not today", by: "tester", requestedAt: start)),
                     error: ""
                 )
                 try bench.expect(outcome, .done(.cancelled), "the outcome")
@@ -112,7 +112,7 @@ extension BrokerConformance {
             let late = try await bench.fail(
                 running,
                 worker,
-                .caught(standing: 999, Cancellation(reason: "gone", by: "other", requestedAt: start)),
+                .caught(standing: 999, OperationCancellation(reason: "gone", by: "other", requestedAt: start)),
                 error: ""
             )
             try bench.expect(late, .done(.cancelled), "one whose standing cancel was removed")

@@ -175,7 +175,7 @@ extension BrokerConformance {
         ConformanceCheck("Beyond 1,000 unhandled names, operations with further names are scheduled for later") {
             bench in
             let worker = try bench.worker()
-            for start in stride(from: 0, to: Defaults.unhandledNames, by: 100) {
+            for start in stride(from: 0, to: SluiceDefaults.unhandledNames, by: 100) {
                 try await bench.enqueue(100)
                 let claimed = try await bench.claim(worker, 100).operations
                 let returns = claimed.enumerated().map { index, operation in

@@ -105,7 +105,7 @@ extension BrokerConformance {
             try bench.expect(try await bench.enqueue("key", .join).outcome, .taken(by: first), "while it is retrying")
             try await bench.advance(.milliseconds(1000))
             try bench.expect(try await bench.claimOne(lost).id, first, "the next attempt")
-            _ = try await bench.broker.abandon(worker: lost, queue: bench.queue)
+            _ = try await bench.broker.recoverWorker(worker: lost, queue: bench.queue)
             try bench.expect(try await bench.enqueue("key", .join).outcome, .taken(by: first), "after the loss")
         },
         ConformanceCheck("An operation that waits for its turn cannot be released, and frees its place if it expires") {
@@ -203,7 +203,7 @@ extension BrokerConformance {
             _ = try await bench.force(second)
             let third = try await bench.enqueueNew("key", .replace)
             try await bench.expectState(third, .blocked)
-            _ = try await bench.broker.abandon(worker: worker, queue: bench.queue)
+            _ = try await bench.broker.recoverWorker(worker: worker, queue: bench.queue)
             try await bench.expectState(third, .ready)
         },
         ConformanceCheck("A cancel of the whole queue frees all keys at once and ends operations that wait for a turn")

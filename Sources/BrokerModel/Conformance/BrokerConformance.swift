@@ -11,7 +11,7 @@ package enum BrokerConformance {
     package static let all: [ConformanceCheck] =
         enqueueing + claiming + bounding + ordering + settling + repeating + staleWrites + leasing + sweeping
         + rememberingLosses
-        + abandoning + reusing
+        + recovering + reusing
         + cancelling
         + limiting + rating + sharing + keyRating + uniqueness + dependencies + changedDependencies + remoteDependencies
         + grouping + children + expiring
@@ -20,8 +20,8 @@ package enum BrokerConformance {
         + waiting
         + announcing
         + losing
-        + steering
-        + keepingFigures
+        + workerControl
+        + keepingStatistics
 }
 
 /// One rule, with the check that a broker keeps it.

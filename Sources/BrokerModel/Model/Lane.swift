@@ -34,7 +34,7 @@ struct Lane {
         return queued[taken - 1]
     }
 
-    /// Frees the taken elements, seldom enough for O(1) on average.
+    /// Frees the taken elements, but so rarely that an element costs O(1) on average.
     private mutating func forgetTaken() {
         guard taken == queued.count || taken > 1024 && taken * 2 > queued.count else { return }
         queued.removeFirst(taken)

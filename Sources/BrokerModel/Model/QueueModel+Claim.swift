@@ -12,7 +12,7 @@ extension QueueModel {
         if let refused = refusal(of: request) { return refused }
         promote()
         let wanted = min(request.capacity, room ?? .max)
-        let moved = readmit(request.unhandled, atMost: min(wanted, Defaults.trackedBatch))
+        let moved = readmit(request.unhandled, atMost: min(wanted, SluiceDefaults.trackedBatch))
         settleKeys()
         let (taken, left) = collect(capacity: wanted)
         settle(moved)
@@ -198,9 +198,9 @@ private struct ClaimBasket {
     }
 
     var hasRoom: Bool { budget > 0 && !isFull }
-    var isFull: Bool { bytes >= QueueModel.replyBytes || tracked >= Defaults.trackedBatch }
+    var isFull: Bool { bytes >= QueueModel.replyBytes || tracked >= SluiceDefaults.trackedBatch }
     /// The most elements to pop now.
-    var portion: Int { min(step, Defaults.trackedBatch - tracked) }
+    var portion: Int { min(step, SluiceDefaults.trackedBatch - tracked) }
 
     mutating func read(_ envelope: [UInt8]) {
         budget -= 1

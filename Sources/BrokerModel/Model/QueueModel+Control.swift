@@ -146,11 +146,11 @@ extension QueueModel {
 // MARK: - Operators
 
 extension QueueModel {
-    mutating func steer(_ order: WorkerOrder, worker: String, by: String) -> Bool {
+    mutating func control(_ command: WorkerCommand, worker: String, by: String) -> Bool {
         guard leases[worker] != nil else { return false }
-        workers[worker, default: HeldOperations()].settings.set(order, at: now, by: by)
-        effects.messages.append((worker, .steered))
-        effects.change = QueueChange(.steer, by: by, detail: "\(worker) \(order.text)")
+        workers[worker, default: HeldOperations()].settings.set(command, at: now, by: by)
+        effects.messages.append((worker, .controlled))
+        effects.change = QueueChange(.control, by: by, detail: "\(worker) \(command.text)")
         return true
     }
 
@@ -445,8 +445,8 @@ extension CancelOutcome {
     }
 }
 
-extension WorkerOrder {
-    /// The text that `steer_worker.lua` writes into the event.
+extension WorkerCommand {
+    /// The text that `control_worker.lua` writes into the event.
     fileprivate var text: String {
         switch self {
         case .quiet: "quiet"

@@ -24,13 +24,13 @@ extension QueueModel {
 
     mutating func countAttempt(of id: OperationID) {
         guard let failed = operations[id]?.record.header.failedAttempts else { return }
-        operations[id]?.record.header.failedAttempts = min(failed + 1, Defaults.maxAttempts)
+        operations[id]?.record.header.failedAttempts = min(failed + 1, SluiceDefaults.maxAttempts)
     }
 
     mutating func keepError(_ error: [UInt8], of id: OperationID) {
         guard !error.isEmpty else { return }
         operations[id]?.errors.append(FailedAttempt(at: now, error: error))
-        let surplus = (operations[id]?.errors.count ?? 0) - Defaults.errorsKept
+        let surplus = (operations[id]?.errors.count ?? 0) - SluiceDefaults.errorsKept
         if surplus > 0 { operations[id]?.errors.removeFirst(surplus) }
     }
 

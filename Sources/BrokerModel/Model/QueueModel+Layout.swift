@@ -134,7 +134,7 @@ extension QueueModel {
         layout.text += "counters \(sequence) \(fence) \(stale) \(leaseFloor) \(outageUntil)\n"
         for worker in lostInOrder {
             layout.text += "lost \(worker.worker) \(worker.lostAt) \(worker.beatAt)"
-            layout.text += " \(worker.handedBack) \(worker.dead) \(worker.cancelled) \(worker.recoveredAt)\n"
+            layout.text += " \(worker.recovered) \(worker.dead) \(worker.cancelled) \(worker.recoveredAt)\n"
         }
     }
 }

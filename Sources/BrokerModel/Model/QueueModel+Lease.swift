@@ -1,9 +1,9 @@
 import Operations
 
 extension QueueModel {
-    /// Renews a lease and answers with the state of the queue. A gap in the queue's heartbeats, or a clock that went
-    /// back, prevents every lapse for one lease of the beating worker. A gap is a silence in which a lease may have
-    /// lapsed that was renewed up to one interval before.
+    /// Renews a lease and answers with the state of the queue. After a gap in the queue's heartbeats, or after a clock
+    /// that went back, no lease lapses for the lease time of this worker. A gap is a silence so long that a lease which
+    /// was renewed up to one interval before may have lapsed.
     mutating func beat(_ beat: Beat) -> BeatReply {
         let worker = beat.worker.description
         let seen = lastSeen ?? now
@@ -19,18 +19,18 @@ extension QueueModel {
         workers[worker, default: HeldOperations()].note(epoch: beat.epoch)
         workers[worker]?.beatAt = now
         workers[worker]?.info = beat.info
-        var counts = take(beat.figures.map { [$0] } ?? [], of: worker)
+        var counts = take(beat.statistics.map { [$0] } ?? [], of: worker)
         counts.enqueued += countEnqueued()
         addMinute(counts)
         let settings = workers[worker]?.settings ?? WorkerSettings()
-        // A worker that claims no more cannot time the next due instant.
+        // A worker that no longer claims cannot be the timer owner.
         if let course = settings.course?.value, course != .running { dropWatch(of: worker) }
         return BeatReply(
             inFlight: workers[worker]?.inFlight.count ?? 0,
             startable: isStartable,
             sweepDue: lapsedWorker != nil || !batches.isEmpty || outbox.count > 0 || !outboxes.isEmpty
                 || isAskDue || nextExpiry.map { $0 <= now } ?? false,
-            cancels: workers[worker]?.orders ?? [],
+            cancels: workers[worker]?.cancelRequests ?? [],
             cancelledThroughFence: cancelledFence,
             queueCancel: queueCancel?.cancellation,
             newestUnhandled: newestUnhandled,
@@ -44,7 +44,7 @@ extension QueueModel {
 
     func requestedCancels(of fences: [Int64], worker: String) -> RequestedCancels {
         RequestedCancels(
-            cancels: fences.compactMap { workers[worker]?.order(of: $0) },
+            cancels: fences.compactMap { workers[worker]?.cancelRequest(of: $0) },
             throughFence: cancelledFence,
             queueCancel: queueCancel?.cancellation
         )
@@ -85,9 +85,9 @@ extension QueueModel {
     }
 
     /// Removes a worker that holds nothing. A worker that holds operations keeps its lease until the lease lapses.
-    mutating func retire(worker: String, figures: [FiguresDelta] = []) {
+    mutating func retire(worker: String, statistics: [StatisticsDelta] = []) {
         guard workers[worker]?.inFlight.isEmpty ?? true else { return }
-        addMinute(take(figures, of: worker))
+        addMinute(take(statistics, of: worker))
         leases[worker] = nil
         freeStoppedKeys(of: worker)
         workers[worker] = nil
@@ -140,7 +140,7 @@ extension QueueModel {
     }
 
     /// Recovers the operations of a worker as a sweep does, whatever its lease and the lease floor say.
-    mutating func abandon(worker: String) -> SweepReply {
+    mutating func recoverWorker(worker: String) -> SweepReply {
         var reply = SweepReply()
         guard leases[worker] != nil || holdsSomething(worker) else { return reply }
         leases[worker] = now - 1
@@ -165,7 +165,7 @@ extension QueueModel {
             effects.change = QueueChange(.recover, by: worker, count: fate.operations.count, detail: detail)
             effects.subject = fate.operations.first
         }
-        reply.recovered += fate.handedBack
+        reply.recovered += fate.recovered
         reply.dead += fate.dead
         keepLost(fate)
         guard fences.count == count else { return }
@@ -181,7 +181,7 @@ extension QueueModel {
     private mutating func keepLost(_ fate: LostWorker) {
         let before = lost[fate.worker]
         var fate = fate
-        fate.handedBack += before?.handedBack ?? 0
+        fate.recovered += before?.recovered ?? 0
         fate.dead += before?.dead ?? 0
         fate.cancelled += before?.cancelled ?? 0
         fate.operations = Array((fate.operations + (before?.operations ?? [])).prefix(LostWorker.named))
@@ -189,7 +189,7 @@ extension QueueModel {
         fate.info = workers[fate.worker]?.info ?? before?.info ?? []
         if fate.info.count > Self.lostInfoBytes { fate.info = [] }
         lost[fate.worker] = fate
-        let surplus = lost.count - Defaults.lostWorkersKept
+        let surplus = lost.count - SluiceDefaults.lostWorkersKept
         let old = lostInOrder.enumerated().prefix { $0.offset < surplus || isForgotten($0.element) }
         for worker in old.prefix(Self.lostForgottenAtOnce).map(\.element.worker) { lost[worker] = nil }
     }
@@ -227,9 +227,9 @@ extension QueueModel {
         // An erased tracked operation is not named.
         if !element.header.tracked || operations[element.id] != nil { fate.operations.append(element.id) }
         noteLarge(element)
-        let isLast = element.header.delivery >= Defaults.maxDeliveries
+        let isLast = element.header.delivery >= SluiceDefaults.maxDeliveries
         let cancels = isCancelled(fence: fence, order: order)
-        let isRecorded = cancels || element.header.delivery + 1 >= Defaults.maxDeliveries
+        let isRecorded = cancels || element.header.delivery + 1 >= SluiceDefaults.maxDeliveries
         if isRecorded, !hasRecord(element) { return }
         if isRecorded || element.header.tracked { operations[element.id]?.record.fence = 0 }
         if cancels {
@@ -242,7 +242,7 @@ extension QueueModel {
         } else {
             putBackLost(element)
             add("recovered")
-            fate.handedBack += 1
+            fate.recovered += 1
         }
     }
 
@@ -250,7 +250,7 @@ extension QueueModel {
     /// several operations that were lost together may kill workers, so they must not run together again.
     private mutating func putBackLost(_ element: LaneElement) {
         let delivery = element.header.delivery + 1
-        guard delivery == Defaults.maxDeliveries else {
+        guard delivery == SluiceDefaults.maxDeliveries else {
             return putBack(element, delivery: delivery, keepsExpiry: false)
         }
         let number = Int64(element.id.description.suffix(4), radix: 36) ?? 0

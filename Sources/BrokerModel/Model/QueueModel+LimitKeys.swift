@@ -128,7 +128,7 @@ extension QueueModel {
 
     /// Forgets buckets that are full again, at most as many as a call can add.
     private mutating func forgetBuckets() {
-        for (key, fullAt) in limitKeys.bucketsInOrder.prefix(Defaults.trackedBatch) where fullAt <= now * 1000 {
+        for (key, fullAt) in limitKeys.bucketsInOrder.prefix(SluiceDefaults.trackedBatch) where fullAt <= now * 1000 {
             limitKeys.buckets[key] = nil
         }
         limitKeys.hasUsed = false

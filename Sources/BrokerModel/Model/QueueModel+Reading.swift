@@ -56,7 +56,7 @@ extension QueueModel {
     }
 
     func isForgotten(_ worker: LostWorker) -> Bool {
-        worker.recoveredAt <= now - Defaults.lostWorkersAge.wholeMilliseconds
+        worker.recoveredAt <= now - SluiceDefaults.lostWorkersAge.wholeMilliseconds
     }
 
     func lostWorkers(limit: Int) -> [LostWorker] {
@@ -185,7 +185,7 @@ extension QueueModel {
 /// The fields in the first kilobyte of an envelope, which is all that a snapshot reads. The name comes first.
 private struct EnvelopeHead {
     var name = "?"
-    var attempts = Defaults.attempts
+    var attempts = SluiceDefaults.attempts
 
     init(_ envelope: [UInt8]) {
         var fields = JSONFields(Array(envelope.prefix(1024 - OperationRecord.headByteCount)))

@@ -57,7 +57,7 @@ extension QueueModel {
         if said.status == .unknown {
             let since = known.unknownSince ?? now
             known.unknownSince = since
-            // An operation that is unknown for long counts as removed.
+            // An operation that has been unknown for a long time counts as removed.
             (sequence, end) = (
                 known.sequence + 1, now - since >= Self.unknownFor && known.end != .removed ? .removed : nil
             )

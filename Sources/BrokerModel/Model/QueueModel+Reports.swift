@@ -61,7 +61,7 @@ extension StoredOperation {
         }
         log.append(line)
         var bytes = log.reduce(0) { $0 + $1.text.count }
-        while log.count > Defaults.logLines || bytes > Defaults.logBytes {
+        while log.count > SluiceDefaults.logLines || bytes > SluiceDefaults.logBytes {
             bytes -= log.removeFirst().text.count
             logBase += 1
         }

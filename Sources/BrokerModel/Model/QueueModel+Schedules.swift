@@ -2,7 +2,7 @@ import Operations
 
 // Schedules. Like the scripts, the model does not read their definitions.
 extension QueueModel {
-    /// How late the worker that watches for an instant may be before another worker replaces it.
+    /// How late the timer owner of the schedules may be before another worker replaces it.
     private static let passedMilliseconds: Int64 = 1000
 
     var nextOfSchedules: Int64? { schedules.values.compactMap(\.due).min() }

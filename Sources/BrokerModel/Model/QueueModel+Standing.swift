@@ -4,8 +4,8 @@ import Operations
 extension QueueModel {
     var livingStanding: [StandingCancel] { standing.filter { $0.endsAt > now } }
 
-    /// The revision that a claim returns; 0 = no standing cancel is alive. In that case all are forgotten, so a clock
-    /// that goes back revives none.
+    /// The revision that a claim returns; 0 = every standing cancel has ended. Ended standing cancels are then
+    /// forgotten, so a clock that goes back revives no standing cancel.
     mutating func takeLiveRevision() -> Int64 {
         if !livingStanding.isEmpty { return standingRevision }
         standing = []

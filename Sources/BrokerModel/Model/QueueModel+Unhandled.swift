@@ -36,12 +36,12 @@ extension QueueModel {
         }
     }
 
-    /// Sets a released operation aside as unhandled, and undoes its start. The operation has a record. Returns false if
-    /// there are too many names.
+    /// Sets a released operation aside as unhandled, and undoes its start. The operation must have a record. Returns
+    /// false if the queue already has too many unhandled names.
     mutating func setAside(_ element: LaneElement, _ name: String) -> Bool {
         let id = element.id
         if unhandled[name] == nil {
-            guard unhandled.count < Defaults.unhandledNames else { return false }
+            guard unhandled.count < SluiceDefaults.unhandledNames else { return false }
             newestUnhandled += 1
             unhandled[name] = UnhandledSet(number: newestUnhandled)
             effects.messages.append((nil, .unhandled(queue: queue, name: name)))

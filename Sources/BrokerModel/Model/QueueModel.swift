@@ -33,7 +33,7 @@ struct QueueModel {
     static let agedEvery: Int64 = 5
 
     let queue: String
-    var retention = Defaults.retention
+    var retention = SluiceDefaults.retention
     var now: Int64 = 0
     var effects = CallEffects()
     /// Whether the wake-up token is present.
@@ -71,7 +71,7 @@ struct QueueModel {
     var lost: [String: LostWorker] = [:]
 
     /// Statistics by minute, hour and day.
-    var figures = KeptFigures()
+    var statistics = KeptStatistics()
 
     /// The largest unusual element since the queue was last empty; 0 = none.
     var largest = 0
@@ -161,7 +161,7 @@ struct QueueModel {
     var standingRevision: Int64 = 0
     var schedules: [String: StoredSchedule] = [:]
     var scheduleRevision: Int64 = 0
-    /// The worker that watches for the next instant of a schedule.
+    /// The timer owner of the schedules: the worker that waits for their next instant.
     var scheduleWatcher: String?
     var intents: [OperationID: CancelIntent] = [:]
     var awaited: [OperationID: Int64] = [:]
@@ -177,7 +177,7 @@ struct CancelIntent {
     var by: String
     var reason: String
 
-    var cancellation: Cancellation { Cancellation(reason: reason, by: by, requestedAt: at) }
+    var cancellation: OperationCancellation { OperationCancellation(reason: reason, by: by, requestedAt: at) }
 }
 
 /// A tracked operation: its record and its extras.
@@ -228,7 +228,7 @@ struct HeldOperations {
     /// Settings that operators have made.
     var settings = WorkerSettings()
     /// The number of the last statistics taken.
-    var figures: Int64 = 0
+    var statistics: Int64 = 0
     /// The number of the last call with reports.
     var reports = 0
     var inFlight: [Int64: LaneElement] = [:]
@@ -238,19 +238,24 @@ struct HeldOperations {
     var forced: [Int64: (id: OperationID, intent: CancelIntent)] = [:]
 
     /// The cancel requests in the answer to a heartbeat.
-    var orders: [CancelOrder] {
-        let requested = cancelling.map { CancelOrder(fence: $0.key, $0.value.cancellation) }
-        return (requested + forced.keys.compactMap(forcedOrder)).sorted { $0.fence < $1.fence }
+    var cancelRequests: [FencedCancel] {
+        let requested = cancelling.map { FencedCancel(fence: $0.key, $0.value.cancellation) }
+        return (requested + forced.keys.compactMap(forcedCancel)).sorted { $0.fence < $1.fence }
     }
 
-    func order(of fence: Int64) -> CancelOrder? {
-        cancelling[fence].map { CancelOrder(fence: fence, $0.cancellation) } ?? forcedOrder(of: fence)
+    func cancelRequest(of fence: Int64) -> FencedCancel? {
+        cancelling[fence].map { FencedCancel(fence: fence, $0.cancellation) } ?? forcedCancel(of: fence)
     }
 
-    private func forcedOrder(of fence: Int64) -> CancelOrder? {
+    private func forcedCancel(of fence: Int64) -> FencedCancel? {
         guard let (id, intent) = forced[fence] else { return nil }
-        let request = Cancellation(reason: intent.reason, by: intent.by, requestedAt: intent.at, isForced: true)
-        return CancelOrder(fence: fence, request, forced: id)
+        let request = OperationCancellation(
+            reason: intent.reason,
+            by: intent.by,
+            requestedAt: intent.at,
+            isForced: true
+        )
+        return FencedCancel(fence: fence, request, forced: id)
     }
 
     /// Raises the epoch. A lower epoch than the known one is ignored.

@@ -10,7 +10,9 @@ extension OperationHandler {
     /// The file is replaced atomically: a part file in the same folder takes its name when the download is complete.
     /// Links are followed, the mode and owner of a replaced file are kept, and only a regular file is replaced. Only
     /// responses with status 200 or 203 have the whole file.
-    static let download = OperationHandler(name: "download", runTimeout: Defaults.externalRunTimeout) { json, context in
+    static let download = OperationHandler(name: "download", runTimeout: SluiceDefaults.externalRunTimeout) {
+        json,
+        context in
         let arguments = try DownloadArguments(json)
         return try await TransferFailure.within(arguments.address) {
             try await Download(arguments: arguments, context: context).run()
@@ -69,7 +71,7 @@ private struct Download {
         // Ask the server not to compress. Otherwise Content-Length and the checksum would be those of the compressed
         // data.
         request.headers.add(name: "Accept-Encoding", value: "identity")
-        let limit = Int64(Defaults.externalRunTimeout.inSeconds)
+        let limit = Int64(SluiceDefaults.externalRunTimeout.inSeconds)
         let response = try await HTTPConnections.shared.execute(request, timeout: .seconds(limit))
         guard Self.whole.contains(Int(response.status.code)) else {
             let isSuccess = (200..<300).contains(response.status.code)

@@ -14,7 +14,7 @@ extension OperationHandler {
     ///   - grace: the time between SIGTERM and SIGKILL.
     ///   - environment: the variables of this process that programs get.
     static func exec(guardPath: String, grace: Duration, environment: ProgramEnvironment) -> OperationHandler {
-        OperationHandler(name: "exec", runTimeout: Defaults.externalRunTimeout) { json, context in
+        OperationHandler(name: "exec", runTimeout: SluiceDefaults.externalRunTimeout) { json, context in
             let arguments = try ExecArguments(json)
             let request = try arguments.request(for: context, environment)
             let last = LastLine()
@@ -51,7 +51,7 @@ struct ExecArguments {
         environment = try arguments.optionalStringMap("env") ?? [:]
         directory = try arguments.optionalString("cwd") ?? ""
         input = try arguments.optionalString("stdin").map { Array($0.utf8) }
-        snooze = try arguments.optionalSeconds("snooze", atMost: RetryAfter.longest) ?? Defaults.programSnooze
+        snooze = try arguments.optionalSeconds("snooze", atMost: RetryAfter.longest) ?? SluiceDefaults.programSnooze
         guard argv.first?.isEmpty == false else {
             throw InvalidArguments("exec", "\"argv\" must begin with a program")
         }

@@ -25,7 +25,7 @@ final class GuardedProcess: Sendable {
     private let reports: PipeReader
     /// The readers of the program's descriptors.
     private let outputs: [PipeReader]
-    private let captured = CapturedOutput(limit: Defaults.resultBytes)
+    private let captured = CapturedOutput(limit: SluiceDefaults.resultBytes)
     private let onLine: @Sendable (String) -> Void
 
     /// Starts the guard, which starts the program.
@@ -68,7 +68,7 @@ final class GuardedProcess: Sendable {
                 PipeReader(
                     channels.events,
                     watch,
-                    limit: Defaults.checkpointBytes + Defaults.logLineBytes,
+                    limit: SluiceDefaults.checkpointBytes + SluiceDefaults.logLineBytes,
                     onLine: onEvent
                 ),
             ]

@@ -21,7 +21,7 @@ extension OperationHandler {
     ) -> OperationHandler {
         OperationHandler(
             name: name,
-            runTimeout: Defaults.externalRunTimeout,
+            runTimeout: SluiceDefaults.externalRunTimeout,
             decide: { error, _ in (error as? ProgramFailure)?.isDiscarded == true ? .discard : nil }
         ) { json, context in
             try await ProgramRun(path: path, context: context, environment: environment).run(
@@ -56,7 +56,9 @@ private struct ProgramRun {
         context.whenForced { process.kill() }
         let end = try await process.run(grace: grace)
         channel.close()
-        if end.isTemporary { throw Snooze(for: channel.snooze ?? Defaults.programSnooze, channel.error?.message ?? "") }
+        if end.isTemporary {
+            throw Snooze(for: channel.snooze ?? SluiceDefaults.programSnooze, channel.error?.message ?? "")
+        }
         guard let output = process.result else { throw ProgramFailure(tooMuchFrom: path) }
         do { _ = try ExecFailure.check(end, of: request, last: last.line) } catch let failure as ExecFailure {
             throw channel.error.map { ProgramFailure($0, exit: failure) } ?? failure
@@ -68,7 +70,9 @@ private struct ProgramRun {
     /// Returns the request, with the last checkpoint in the environment.
     private func request() async throws -> GuardRequest {
         // Other users may write to the checkpoint in Redis, so parse it and write it again as JSON.
-        let stored = try await context.lastCheckpointJSON().flatMap { $0.count <= Defaults.checkpointBytes ? $0 : nil }
+        let stored = try await context.lastCheckpointJSON().flatMap {
+            $0.count <= SluiceDefaults.checkpointBytes ? $0 : nil
+        }
         let checkpoint = stored.flatMap { try? JSONValue(parsing: $0).serialized() }
         let variables = checkpoint.map { ["SLUICE_CHECKPOINT": $0] } ?? [:]
         return try GuardRequest([path], for: context, environment, more: variables)
@@ -105,7 +109,7 @@ struct ProgramFailure: OperationFailing, RetryTiming, CustomStringConvertible {
     init(tooMuchFrom path: String) {
         failureType = "result"
         description =
-            "\(path) wrote more than \(Defaults.resultBytes) bytes to stdout and was killed: "
+            "\(path) wrote more than \(SluiceDefaults.resultBytes) bytes to stdout and was killed: "
             + "store the result elsewhere and print its address"
     }
 

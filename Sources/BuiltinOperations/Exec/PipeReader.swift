@@ -51,7 +51,7 @@ final class PipeReader: Sendable {
     convenience init(
         _ descriptor: Int32,
         _ watch: ReadWatch,
-        limit: Int = Defaults.logLineBytes,
+        limit: Int = SluiceDefaults.logLineBytes,
         onLine: @escaping @Sendable (String) -> Void
     ) {
         let splitter = LineSplitter(limit: limit, onLine: onLine)

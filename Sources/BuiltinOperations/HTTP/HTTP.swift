@@ -15,7 +15,7 @@ extension OperationHandler {
     /// Result: `status`, `headers`, `bytes` and `sha256` of the body, and a body of up to 128 KiB, as `json` or, if it
     /// is text, as `body`. The operation is retried after 5xx, 408, 425, 429 and errors of the transfer, not before the
     /// server's `Retry-After`.
-    static let http = OperationHandler(name: "http", runTimeout: Defaults.externalRunTimeout) { json, context in
+    static let http = OperationHandler(name: "http", runTimeout: SluiceDefaults.externalRunTimeout) { json, context in
         let arguments = try HTTPArguments(json)
         return try await TransferFailure.within(arguments.address) {
             try await withTimeout(arguments.timeout, arguments.title) {
@@ -43,7 +43,7 @@ struct HTTPArguments: Sendable {
         method = try Self.method(arguments) ?? (content == nil ? .GET : .POST)
         headers = try Self.headers(arguments, type: content?.type, authorization: address.authorization)
         let seconds = try arguments.optionalNumber("timeout") ?? 30
-        guard seconds > 0, seconds <= Defaults.externalRunTimeout.inSeconds else {
+        guard seconds > 0, seconds <= SluiceDefaults.externalRunTimeout.inSeconds else {
             throw InvalidArguments("http", "\"timeout\" must be a number of seconds up to one hour")
         }
         timeout = .seconds(seconds)

@@ -13,13 +13,13 @@ package protocol BrokerAudit: Sendable {
     ///
     /// - Parameters:
     ///   - cursor: where to continue; nil = the beginning.
-    ///   - limit: about how many entries to check, at most `Defaults.batch`.
+    ///   - limit: about how many entries to check, at most `SluiceDefaults.batch`.
     func auditPlace(_ place: AuditPlace, cursor: String?, limit: Int, queue: String, fixing codes: Set<String>)
         async throws
         -> PlaceAudit
 
-    /// Checks operations by id, at most `Defaults.batch`: each record lies where it says. Ids are text, since they come
-    /// from keys.
+    /// Checks operations by id, at most `SluiceDefaults.batch`: each record lies where it says. Ids are text, because
+    /// they come from keys.
     func auditRecords(_ ids: [String], queue: String, fixing codes: Set<String>) async throws -> RecordsAudit
 
     /// Reads some keys of the namespace, in no order. A walk to the end includes each key that exists from its first to
@@ -85,7 +85,7 @@ package enum AuditPlace: Sendable, Hashable, CustomStringConvertible {
     /// The operations that a worker holds.
     case inFlight(worker: String)
     /// The cancel requests that a worker was notified of.
-    case orders(worker: String)
+    case cancelRequests(worker: String)
     /// The rest of a cancelled batch.
     case batch(String)
     /// Unique keys and their holders.
@@ -104,7 +104,7 @@ package enum AuditPlace: Sendable, Hashable, CustomStringConvertible {
         case .expiring: "expiring"
         case .ended(let state): "ended:\(String(UnicodeScalar(state.code)))"
         case .inFlight(let worker): "inflight:\(worker)"
-        case .orders(let worker): "cancelling:\(worker)"
+        case .cancelRequests(let worker): "cancelling:\(worker)"
         case .batch(let number): "batch:\(number)"
         case .unique: "unique"
         }
@@ -205,7 +205,7 @@ package struct KeyAudit: Sendable {
             /// A record, or a key that belongs to one.
             case operation(id: String)
             case inFlight(worker: String)
-            case orders(worker: String)
+            case cancelRequests(worker: String)
             case batch(number: String)
             /// A key that every queue may have.
             case queue

@@ -113,7 +113,9 @@ package struct EnqueueLoad {
     /// - Returns: whether the operation was added.
     package mutating func add(_ operation: NewOperation) -> Bool {
         let after = (bytes: bytes + operation.elementByteCount, effort: effort + operation.effort)
-        guard effort == 0 || (after.bytes <= Self.mostBytes && after.effort <= Defaults.batch) else { return false }
+        guard effort == 0 || (after.bytes <= Self.mostBytes && after.effort <= SluiceDefaults.batch) else {
+            return false
+        }
         (bytes, effort) = after
         return true
     }
@@ -121,8 +123,8 @@ package struct EnqueueLoad {
 
 /// Splits operations into calls that keep the server busy only briefly.
 ///
-/// A call has at most 256 KiB, and the cost of `Defaults.batch` untracked operations: half as many tracked ones, fewer
-/// with links.
+/// A call has at most 256 KiB, and the cost of `SluiceDefaults.batch` untracked operations: half as many tracked ones,
+/// fewer with links.
 package struct EnqueueBatches: Sequence, IteratorProtocol {
     private var rest: ArraySlice<NewOperation>
 

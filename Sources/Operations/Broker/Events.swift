@@ -50,7 +50,7 @@ extension EventBatch {
 package struct QueueChange: Sendable, Equatable {
     /// The verb as the scripts write it.
     package enum Verb: String, Sendable, CaseIterable {
-        case cancel, cancelQueue, retry, edit, hold, release, remove, purge, pause, resume, limit, steer, depend
+        case cancel, cancelQueue, retry, edit, hold, release, remove, purge, pause, resume, limit, control, depend
         case setStandingCancel, removeStandingCancel
         case setSchedule, pauseSchedule, resumeSchedule, removeSchedule
         /// A worker could not read the schedule.

@@ -36,8 +36,8 @@ extension OperationCancelling where Self: EdgeReading {
             let home = group.queue ?? queue
             let members = try await edges(.needs, of: group.id, limit: .max, queue: home)
             for (other, names) in Dictionary(grouping: members, by: { $0.queue ?? home }) {
-                for start in stride(from: 0, to: names.count, by: Defaults.batch) {
-                    let part = names[start..<min(start + Defaults.batch, names.count)].map(\.id)
+                for start in stride(from: 0, to: names.count, by: SluiceDefaults.batch) {
+                    let part = names[start..<min(start + SluiceDefaults.batch, names.count)].map(\.id)
                     for (id, outcome) in zip(part, try await cancel(part, request: request, queue: other))
                     where outcome == .group && seen.insert(DependencyName(id, queue: other)).inserted {
                         groups.append(DependencyName(id, queue: other))
@@ -92,8 +92,8 @@ extension OperatorBroker {
         var hasRetried = false
         let members = try await edges(.needs, of: group, limit: .max, queue: queue)
         for (home, names) in Dictionary(grouping: members, by: { $0.queue ?? queue }) {
-            for start in stride(from: 0, to: names.count, by: Defaults.batch) {
-                let part = names[start..<min(start + Defaults.batch, names.count)].map(\.id)
+            for start in stride(from: 0, to: names.count, by: SluiceDefaults.batch) {
+                let part = names[start..<min(start + SluiceDefaults.batch, names.count)].map(\.id)
                 let failed = try await details(part, queue: home).compactMap { $0 }.filter {
                     $0.isGroup ? [.dead, .blocked].contains($0.state) : $0.state.isTerminal && $0.state != .finished
                 }

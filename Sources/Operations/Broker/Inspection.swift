@@ -362,7 +362,7 @@ package struct LostWorker: Sendable, Equatable {
     /// The last heartbeat; 0 = no longer known.
     package var beatAt: Int64
     /// Operations that were recovered to wait again.
-    package var handedBack = 0
+    package var recovered = 0
     /// Operations that are dead because they were lost too often.
     package var dead = 0
     /// Operations that ended as cancelled because a cancel had been requested.

@@ -29,7 +29,7 @@ package enum NeedsOutcome: Sendable, Equatable {
     case notOpen
     /// The operation has started, or ended.
     case refused(OperationState)
-    /// An operator holds it.
+    /// An operator holds the operation.
     case held
     case unknownDependency(OperationID)
     /// The operation would have more than `OperationLinks.mostDependencies` dependencies, or the group more than

@@ -4,7 +4,7 @@ package struct OperationLinks: Sendable, Equatable {
     /// The limit key: only a limited number of operations with one key run at once.
     package var limitKey: String?
     /// The dependencies: each operation once, at most `dependenciesOfACall` in a call.
-    package var after: [Dependency]
+    package var after: [OperationDependency]
     /// The terms of a group; nil = not a group. A group never runs.
     package var group: GroupTerms?
     /// The groups to enter, before they are sorted into `groups` and `tells`.
@@ -31,7 +31,7 @@ package struct OperationLinks: Sendable, Equatable {
     package init?(
         unique: UniqueClaim? = nil,
         limitKey: String? = nil,
-        after: [Dependency] = [],
+        after: [OperationDependency] = [],
         entering: [DependencyName] = []
     ) {
         if unique == nil, limitKey == nil, after.isEmpty, entering.isEmpty { return nil }

@@ -10,7 +10,7 @@ package enum DependencyEdges: String, Sendable {
 package struct OperationNeeds: Sendable, Equatable {
     /// A dependency of the operation.
     package struct Need: Sendable, Equatable {
-        package var dependency: Dependency
+        package var dependency: OperationDependency
         /// The policy as stored.
         package var policy: NeedPolicy
         /// Whether the dependency no longer blocks the operation.
@@ -28,12 +28,12 @@ package struct OperationNeeds: Sendable, Equatable {
             state: OperationState?,
             hasHeard: Bool
         ) {
-            dependency = Dependency(name.id, queue: name.queue, onFailure: policy.shown)
+            dependency = OperationDependency(name.id, queue: name.queue, onFailure: policy.shown)
             (self.policy, self.isMet, self.state, self.hasHeard) = (policy, isMet, state, hasHeard)
         }
 
         /// Makes a dependency of an operation that is not a group.
-        package init(_ dependency: Dependency, isMet: Bool, state: OperationState?, hasHeard: Bool) {
+        package init(_ dependency: OperationDependency, isMet: Bool, state: OperationState?, hasHeard: Bool) {
             let policy = NeedPolicy(dependency.policy)
             self.init(dependency.name, policy, isMet: isMet, state: state, hasHeard: hasHeard)
         }

@@ -8,14 +8,14 @@ package protocol MonitorBroker: StandingCancelReading, ScheduleReading, EdgeRead
     /// - Parameter executingRows: the most running operations to list.
     func snapshot(queue: String, executingRows: Int) async throws -> QueueSnapshot
 
-    /// Returns the workers that the queue lost within `Defaults.lostWorkersAge`, newest first.
+    /// Returns the workers that the queue lost within `SluiceDefaults.lostWorkersAge`, newest first.
     ///
-    /// - Parameter limit: the most workers to return, 1 to `Defaults.lostWorkersKept`.
+    /// - Parameter limit: the most workers to return, 1 to `SluiceDefaults.lostWorkersKept`.
     func lostWorkers(queue: String, limit: Int) async throws -> [LostWorker]
 
     /// Reads the statistics of the last minutes, hours or days, as workers counted them. The numbers are one heartbeat
     /// late, and lack those that killed workers had not sent.
-    func figures(_ query: FiguresQuery, queue: String) async throws -> FiguresReply
+    func statistics(_ query: StatisticsQuery, queue: String) async throws -> StatisticsReply
 
     /// Reads tracked operations by id, in the order of `ids`; nil for an id without a record.
     func details(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?]
@@ -65,7 +65,7 @@ package protocol MonitorBroker: StandingCancelReading, ScheduleReading, EdgeRead
     ///
     /// - Parameters:
     ///   - cursor: the last entry that was read; nil = begin `agoMilliseconds` before now.
-    ///   - limit: the most entries to read, 1 to `Defaults.batch`.
+    ///   - limit: the most entries to read, 1 to `SluiceDefaults.batch`.
     func storedEvents(queue: String, after cursor: String?, agoMilliseconds: Int64, limit: Int) async throws
         -> StoredEvents
 
@@ -87,7 +87,7 @@ extension MonitorBroker {
 
     /// Returns the server's clock, in milliseconds since 1970.
     package func serverTime() async throws -> Int64 {
-        try await standingCancels(queue: Defaults.queue).time
+        try await standingCancels(queue: SluiceDefaults.queue).time
     }
 
     package func absentNodes(of queues: [String]) async throws -> [AbsentNode] { [] }
@@ -96,8 +96,8 @@ extension MonitorBroker {
     /// Reads the details of any number of operations, in calls of bounded size.
     package func allDetails(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?] {
         var all: [OperationDetail?] = []
-        for start in stride(from: 0, to: ids.count, by: Defaults.batch) {
-            all += try await details(Array(ids[start..<min(start + Defaults.batch, ids.count)]), queue: queue)
+        for start in stride(from: 0, to: ids.count, by: SluiceDefaults.batch) {
+            all += try await details(Array(ids[start..<min(start + SluiceDefaults.batch, ids.count)]), queue: queue)
         }
         return all
     }
@@ -165,7 +165,7 @@ package protocol OperatorBroker: MonitorBroker, ScheduleChanging, OperationCance
     ///
     /// - Parameter by: the author.
     /// - Returns: false if the worker has no lease in the queue.
-    func steer(_ order: WorkerOrder, worker: String, by: String, queue: String) async throws -> Bool
+    func control(_ command: WorkerCommand, worker: String, by: String, queue: String) async throws -> Bool
 
     /// Sets or removes limits of a queue; other limits stay unchanged. Running operations continue.
     ///

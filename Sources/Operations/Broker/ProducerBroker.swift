@@ -1,6 +1,6 @@
 /// The calls of a producer, which enqueues operations and waits for their end.
 package protocol ProducerBroker: ScheduleChanging, LinkingBroker, NeedsChanging {
-    /// Enqueues operations, at most `Defaults.batch` and 1 MiB a call. Repeats itself safely while it reconnects.
+    /// Enqueues operations, at most `SluiceDefaults.batch` and 1 MiB a call. Repeats itself safely while it reconnects.
     ///
     /// - Returns: one outcome for each operation, in order.
     func enqueue(_ operations: [NewOperation], queue: String) async throws -> [EnqueueOutcome]

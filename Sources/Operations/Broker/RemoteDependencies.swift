@@ -21,7 +21,7 @@ package struct DependencyName: Sendable, Hashable, Comparable, CustomStringConve
     }
 }
 
-extension Dependency {
+extension OperationDependency {
     package var name: DependencyName { DependencyName(id, queue: queue) }
 }
 
@@ -81,7 +81,7 @@ package protocol LinkingBroker: Sendable {
     /// Makes a queue report the ends of operations to another queue. Ends of the past are in the answer.
     ///
     /// - Parameters:
-    ///   - ids: the operations, at most `Defaults.batch`.
+    ///   - ids: the operations, at most `SluiceDefaults.batch`.
     ///   - queue: the queue of the operations.
     ///   - dependentQueue: the queue of the future dependents.
     /// - Returns: the state of each operation.
@@ -108,8 +108,8 @@ package protocol RelayingBroker: LinkingBroker, OperationCancelling, EdgeReading
     func ask(queue: String) async throws -> RemoteQuestions
 }
 
-/// The outcome of `carryEnds`.
-package struct CarriedEnds: Sendable {
+/// The outcome of `relayEnds`.
+package struct RelayedEnds: Sendable {
     /// The number of ends that were relayed.
     package var count = 0
     /// The last error; nil = no error.
@@ -119,20 +119,20 @@ package struct CarriedEnds: Sendable {
 extension RelayingBroker {
     /// Relays the ends of a queue to other queues, and asks other queues for dependencies that are due. A queue that
     /// cannot be reached does not block the others.
-    package func carryEnds(of queue: String) async -> CarriedEnds {
-        var carried = CarriedEnds()
+    package func relayEnds(of queue: String) async -> RelayedEnds {
+        var outcome = RelayedEnds()
         do {
-            try await relayEnds(of: queue, &carried)
+            try await relayEnds(of: queue, &outcome)
             var questions: RemoteQuestions
             repeat {
                 questions = try await ask(queue: queue)
-                await answer(questions, queue: queue, &carried)
+                await answer(questions, queue: queue, &outcome)
             } while questions.more && !Task.isCancelled
-        } catch { carried.failure = error }
-        return carried
+        } catch { outcome.failure = error }
+        return outcome
     }
 
-    private func relayEnds(of queue: String, _ carried: inout CarriedEnds) async throws {
+    private func relayEnds(of queue: String, _ outcome: inout RelayedEnds) async throws {
         var away: Set<String> = []
         while let relay = try await relay(queue: queue) {
             // Every queue with ends left was tried in this call and cannot be reached.
@@ -140,20 +140,20 @@ extension RelayingBroker {
             do {
                 try await resolve(relay.ends, of: queue, queue: relay.queue)
                 _ = try await relayed(relay, queue: queue)
-                carried.count += relay.ends.count
+                outcome.count += relay.ends.count
             } catch {
-                carried.failure = error
+                outcome.failure = error
                 away.insert(relay.queue)
             }
             if Task.isCancelled { return }
         }
     }
 
-    private func answer(_ questions: RemoteQuestions, queue: String, _ carried: inout CarriedEnds) async {
+    private func answer(_ questions: RemoteQuestions, queue: String, _ outcome: inout RelayedEnds) async {
         if !questions.cancelled.isEmpty {
             let request = CancelRequest(reason: "its group was cancelled", by: "worker")
             do { _ = try await cancelWithMembers(questions.cancelled, request: request, queue: queue) } catch {
-                carried.failure = error
+                outcome.failure = error
             }
         }
         for (source, names) in Dictionary(grouping: questions.names, by: \.queue) {
@@ -161,7 +161,7 @@ extension RelayingBroker {
             do {
                 let said = try await link(names.map(\.id), in: source, from: queue)
                 try await resolve(said, of: source, queue: queue)
-            } catch { carried.failure = error }
+            } catch { outcome.failure = error }
         }
     }
 }

@@ -51,12 +51,12 @@ package protocol WorkerBroker: StandingCancelReading, RelayingBroker {
     ///
     /// Call this only after the worker's process has ended. Redis refuses later writes of a live worker, but an
     /// operation's body could run twice at the same time.
-    func abandon(worker: WorkerID, queue: String) async throws -> SweepReply
+    func recoverWorker(worker: WorkerID, queue: String) async throws -> SweepReply
 
     /// Gives up the worker's lease, once it holds no operations.
     ///
-    /// - Parameter figures: the statistics that no answered heartbeat has included, oldest first.
-    func retire(worker: WorkerID, figures: [FiguresDelta], queue: String) async throws
+    /// - Parameter statistics: the statistics that no answered heartbeat has included, oldest first.
+    func retire(worker: WorkerID, statistics: [StatisticsDelta], queue: String) async throws
 
     // MARK: Schedules
 
@@ -91,8 +91,8 @@ package protocol WorkerBroker: StandingCancelReading, RelayingBroker {
 
     // MARK: Cancels
 
-    /// Reads the stored cancel requests for these operations of the worker, at most `Defaults.batch`, and for the whole
-    /// queue. A message counts only after this call has confirmed it.
+    /// Reads the stored cancel requests for these operations of the worker, at most `SluiceDefaults.batch`, and for the
+    /// whole queue. A message counts only after this call has confirmed it.
     func requestedCancels(of fences: [Int64], worker: WorkerID, queue: String) async throws -> RequestedCancels
 
     /// Streams the messages to this worker. The stream does not end when the connection breaks.
@@ -107,6 +107,6 @@ package protocol SpreadBroker: WorkerBroker {
 
     /// Renews the leases of many queues at once. Blocks the calling thread as `beat(_:queue:)` does, and for no longer.
     ///
-    /// - Returns: for each beat the reply or the error, in order.
+    /// - Returns: for each heartbeat the reply or the error, in order.
     func beats(_ beats: [(beat: Beat, queue: String)]) -> [Result<BeatReply, any Error>]
 }

@@ -14,8 +14,8 @@ package struct ClaimRequest: Sendable, Equatable {
     /// The worker's connection epoch. The epoch grows whenever the outcome of a claim is unknown, so that a late claim
     /// takes nothing.
     package var epoch: Int
-    /// The most operations to claim, 1 to `Defaults.batch`. One claim returns at most `Defaults.trackedBatch` tracked
-    /// ones.
+    /// The most operations to claim, 1 to `SluiceDefaults.batch`. One claim returns at most
+    /// `SluiceDefaults.trackedBatch` tracked ones.
     package var capacity: Int
     /// Whether the claim comes with a wait for the queue's wake-up token. Such a claim is refused as `busy` if the
     /// worker holds operations of the queue. A worker that takes nothing then leaves the timer to its current owner.
@@ -23,7 +23,7 @@ package struct ClaimRequest: Sendable, Equatable {
     /// The highest fence that this worker ever got in this queue. New fences are higher: after Redis has lost its last
     /// writes, its counter could repeat a fence that the worker already holds.
     package var highestFence: Int64
-    /// Names of unhandled operations that the worker knows, at most `Defaults.unhandledNamesClaimed`. The first
+    /// Names of unhandled operations that the worker knows, at most `SluiceDefaults.unhandledNamesClaimed`. The first
     /// operations of these names return to the heads of their lanes before the claim.
     package var unhandled: [String]
 
@@ -175,7 +175,7 @@ package struct Failure: Sendable, Equatable {
         case cancelled
         /// The operation matches a standing cancel, so its body did not begin. The operation ends as cancelled, with
         /// that cancel's request.
-        case caught(standing: Int64, Cancellation)
+        case caught(standing: Int64, OperationCancellation)
         /// The body asked to run again after this many milliseconds. The operation is scheduled, and no attempt is
         /// used.
         case snoozed(milliseconds: Int64, reason: String)
@@ -205,7 +205,7 @@ package struct Return: Sendable, Equatable {
         /// Scheduled after this many milliseconds.
         case later(milliseconds: Int64)
         /// Set aside until a worker that knows the name claims it; its start is not counted. Scheduled instead if the
-        /// queue already has unhandled operations of `Defaults.unhandledNames` other names.
+        /// queue already has unhandled operations of `SluiceDefaults.unhandledNames` other names.
         case unhandled(name: String, orLaterMilliseconds: Int64)
     }
 
@@ -224,7 +224,7 @@ package struct Return: Sendable, Equatable {
 package struct Report: Sendable, Equatable {
     package enum Content: Sendable, Equatable {
         case progress(fraction: Double, message: String)
-        /// A line of at most `Defaults.logLineBytes`.
+        /// A line of at most `SluiceDefaults.logLineBytes`.
         case log(line: [UInt8])
         case checkpoint([UInt8])
         /// The operation has noticed its cancel request.
@@ -280,7 +280,7 @@ package struct Beat: Sendable, Equatable {
     /// The `newestUnhandled` of the last reply that the worker read.
     package var unhandledSeen: Int64
     /// The statistics since the last delta; nil = none.
-    package var figures: FiguresDelta?
+    package var statistics: StatisticsDelta?
 
     package init(
         worker: WorkerID,
@@ -289,9 +289,9 @@ package struct Beat: Sendable, Equatable {
         intervalMilliseconds: Int64,
         info: [UInt8],
         unhandledSeen: Int64 = 0,
-        figures: FiguresDelta? = nil
+        statistics: StatisticsDelta? = nil
     ) {
-        self.figures = figures
+        self.statistics = statistics
         self.unhandledSeen = unhandledSeen
         self.worker = worker
         self.epoch = epoch
@@ -310,11 +310,11 @@ package struct BeatReply: Sendable, Equatable {
     /// expired, or ends must be relayed.
     package var sweepDue: Bool
     /// The cancel requests for operations of this worker.
-    package var cancels: [CancelOrder]
+    package var cancels: [FencedCancel]
     /// Every claim up to this fence is cancelled.
     package var cancelledThroughFence: Int64
     /// The last cancel of the whole queue; nil = none.
-    package var queueCancel: Cancellation?
+    package var queueCancel: OperationCancellation?
     /// A number that grows with each name that gets its first unhandled operation in the queue.
     package var newestUnhandled: Int64
     /// The names of all unhandled operations, if one of them is new to the worker.
@@ -332,9 +332,9 @@ package struct BeatReply: Sendable, Equatable {
         inFlight: Int,
         startable: Bool,
         sweepDue: Bool,
-        cancels: [CancelOrder],
+        cancels: [FencedCancel],
         cancelledThroughFence: Int64,
-        queueCancel: Cancellation? = nil,
+        queueCancel: OperationCancellation? = nil,
         newestUnhandled: Int64 = 0,
         unhandled: [String] = [],
         settings: WorkerSettings = WorkerSettings(),
@@ -371,13 +371,13 @@ package struct Room: Sendable, Equatable {
 }
 
 /// The stored cancel request of one operation that a worker holds.
-package struct CancelOrder: Sendable, Equatable {
+package struct FencedCancel: Sendable, Equatable {
     package var fence: Int64
-    package var cancellation: Cancellation
+    package var cancellation: OperationCancellation
     /// The operation that a forced cancel has already ended; nil = the cancel was not forced.
     package var forced: OperationID?
 
-    package init(fence: Int64, _ cancellation: Cancellation, forced: OperationID? = nil) {
+    package init(fence: Int64, _ cancellation: OperationCancellation, forced: OperationID? = nil) {
         self.fence = fence
         self.cancellation = cancellation
         self.forced = forced
@@ -402,7 +402,7 @@ package struct Reconciliation: Sendable, Equatable {
 package struct SweepReply: Sendable, Equatable {
     /// Operations that were recovered into their lanes.
     package var recovered: Int
-    /// Operations that are dead because they reached `Defaults.maxDeliveries`.
+    /// Operations that are dead because they reached `SluiceDefaults.maxDeliveries`.
     package var dead: Int
     /// Waiting operations of a cancelled queue that were cleared away.
     package var cleared: Int
@@ -420,13 +420,13 @@ package struct SweepReply: Sendable, Equatable {
 /// The stored cancel requests for the operations of a worker.
 package struct RequestedCancels: Sendable, Equatable {
     /// The requests for single operations.
-    package var cancels: [CancelOrder]
+    package var cancels: [FencedCancel]
     /// Every claim up to this fence is cancelled.
     package var throughFence: Int64
     /// The last cancel of the whole queue; nil = none.
-    package var queueCancel: Cancellation?
+    package var queueCancel: OperationCancellation?
 
-    package init(cancels: [CancelOrder], throughFence: Int64, queueCancel: Cancellation? = nil) {
+    package init(cancels: [FencedCancel], throughFence: Int64, queueCancel: OperationCancellation? = nil) {
         self.cancels = cancels
         self.throughFence = throughFence
         self.queueCancel = queueCancel
@@ -443,7 +443,7 @@ package enum ControlMessage: Sendable, Equatable {
     /// Operations of this name are unhandled: a worker that knows the name claims them.
     case unhandled(queue: String, name: String)
     /// An operator has made a setting for this worker: send a heartbeat now.
-    case steered
+    case controlled
     /// A schedule has an earlier instant than before, or the worker that watched the schedules has left: send a
     /// heartbeat now.
     case schedules

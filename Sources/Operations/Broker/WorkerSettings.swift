@@ -1,5 +1,5 @@
 /// An operator's request to a worker.
-package enum WorkerOrder: Sendable, Equatable {
+package enum WorkerCommand: Sendable, Equatable {
     /// Claim no more operations; running ones continue.
     case quiet
     /// Claim again.
@@ -43,8 +43,8 @@ package struct WorkerSettings: Sendable, Equatable {
     package var isEmpty: Bool { course == nil && slots == nil }
 
     /// Stores a request.
-    package mutating func set(_ order: WorkerOrder, at: Int64, by: String) {
-        switch order {
+    package mutating func set(_ command: WorkerCommand, at: Int64, by: String) {
+        switch command {
         case .quiet: course = Setting(.quiet, at: at, by: by)
         case .resume: course = Setting(.running, at: at, by: by)
         case .stop: course = Setting(.stop, at: at, by: by)

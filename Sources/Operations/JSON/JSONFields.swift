@@ -71,7 +71,9 @@ package struct JSONFields {
                 _ = try string()
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
-                guard depth <= Defaults.jsonDepth else { throw malformed("nested deeper than \(Defaults.jsonDepth)") }
+                guard depth <= SluiceDefaults.jsonDepth else {
+                    throw malformed("nested deeper than \(SluiceDefaults.jsonDepth)")
+                }
                 position += 1
                 continue
             case UInt8(ascii: "}"), UInt8(ascii: "]"):

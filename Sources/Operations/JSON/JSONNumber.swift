@@ -1,16 +1,16 @@
 /// A JSON number as its literal text, which is rounded only in a conversion to a Swift number.
-public struct JSONNumber: Sendable, Hashable {
+package struct JSONNumber: Sendable, Hashable {
     /// The number as written in JSON.
-    public let literal: String
+    package let literal: String
 
     /// Makes the number of an integer.
     /// - Parameter integer: The integer, written exactly.
-    public init(_ integer: some FixedWidthInteger) { literal = String(integer) }
+    package init(_ integer: some FixedWidthInteger) { literal = String(integer) }
 
     /// Makes the number of a `Double`: the shortest literal that reads back as an equal `Double`.
     /// - Parameter double: The number.
     /// - Returns: `nil` for infinity and not-a-number, which JSON cannot write.
-    public init?(_ double: Double) {
+    package init?(_ double: Double) {
         guard double.isFinite else { return nil }
         let text = "\(double)"
         literal = text.hasSuffix(".0") ? String(text.dropLast(2)) : text
@@ -19,7 +19,7 @@ public struct JSONNumber: Sendable, Hashable {
     /// Makes a number from its literal.
     /// - Parameter literal: Text in JSON's number grammar: no plus sign, no leading zeros, no bare point.
     /// - Returns: `nil` if the text is not a JSON number.
-    public init?(literal: String) {
+    package init?(literal: String) {
         var parser = JSONParser(bytes: Array(literal.utf8), limits: JSONLimits())
         guard case .number(let number)? = try? parser.parseDocument(), number.literal == literal else { return nil }
         self = number
@@ -31,12 +31,12 @@ public struct JSONNumber: Sendable, Hashable {
     /// Returns the number as an integer.
     /// - Parameter type: The integer's type.
     /// - Returns: The integer; `nil` if the number does not fit, or is written with a fraction or an exponent.
-    public func integer<Integer: FixedWidthInteger>(as type: Integer.Type = Integer.self) -> Integer? {
+    package func integer<Integer: FixedWidthInteger>(as type: Integer.Type = Integer.self) -> Integer? {
         Integer(literal)
     }
 
     /// The number rounded to the nearest `Double`; `nil` if the number is too large.
-    public var double: Double? {
+    package var double: Double? {
         guard let value = Double(literal), value.isFinite else { return nil }
         return value
     }

@@ -2,17 +2,17 @@
 ///
 /// Keys are compared by their code points, as JSON does, and not by Swift's canonical equivalence. A look-up searches
 /// few members, and uses a table for many. Setting a known key keeps its place.
-public struct JSONObject: Sendable, Hashable {
+package struct JSONObject: Sendable, Hashable {
     /// A member of an object.
-    public struct Member: Sendable, Hashable {
+    package struct Member: Sendable, Hashable {
         /// The key.
-        public let key: String
+        package let key: String
         /// The value.
-        public var value: JSONValue
+        package var value: JSONValue
     }
 
     /// The members in order.
-    public private(set) var members: [Member] = []
+    package private(set) var members: [Member] = []
     /// The position of each key in `members`; maintained from `indexedCount` members on.
     private var positions: [ExactKey: Int] = [:]
 
@@ -20,26 +20,26 @@ public struct JSONObject: Sendable, Hashable {
     private static let indexedCount = 12
 
     /// Makes an object without members.
-    public init() {}
+    package init() {}
 
     /// Makes an object that keeps the given order. A repeated key keeps its first place and takes its last value.
     /// - Parameter members: Keys and values.
-    public init(_ members: some Sequence<(String, JSONValue)>) {
+    package init(_ members: some Sequence<(String, JSONValue)>) {
         for (key, value) in members { self[key] = value }
     }
 
     /// The number of members.
-    public var count: Int { members.count }
+    package var count: Int { members.count }
 
     /// Whether the object has no members.
-    public var isEmpty: Bool { members.isEmpty }
+    package var isEmpty: Bool { members.isEmpty }
 
     /// The keys in order.
-    public var keys: [String] { members.map(\.key) }
+    package var keys: [String] { members.map(\.key) }
 
     /// The value of a key. Setting an unknown key appends it; setting `nil` removes the member.
     /// - Parameter key: The key.
-    public subscript(key: String) -> JSONValue? {
+    package subscript(key: String) -> JSONValue? {
         get { position(of: key).map { members[$0].value } }
         set {
             guard let newValue else { return remove(key) }
@@ -77,9 +77,9 @@ public struct JSONObject: Sendable, Hashable {
         return positions[wanted]
     }
 
-    public static func == (left: JSONObject, right: JSONObject) -> Bool { left.members == right.members }
+    package static func == (left: JSONObject, right: JSONObject) -> Bool { left.members == right.members }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(members) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(members) }
 }
 
 /// A key compared by code points: `é` as one code point and as two are different keys in JSON.

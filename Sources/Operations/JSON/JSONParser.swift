@@ -1,7 +1,7 @@
 /// The limits for reading a JSON text. Every text from outside is read within limits.
-public struct JSONLimits: Sendable, Hashable {
+package struct JSONLimits: Sendable, Hashable {
     /// The handling of an object that has a key twice.
-    public enum DuplicateKeys: Sendable, Hashable {
+    package enum DuplicateKeys: Sendable, Hashable {
         /// Refuse the text.
         case refuse
         /// Keep the last value, at the place of the first.
@@ -9,18 +9,18 @@ public struct JSONLimits: Sendable, Hashable {
     }
 
     /// The greatest length in bytes.
-    public var maximumBytes: Int
+    package var maximumBytes: Int
     /// How deeply arrays and objects may be nested.
-    public var maximumDepth: Int
+    package var maximumDepth: Int
     /// How to handle an object that has a key twice.
-    public var duplicateKeys: DuplicateKeys
+    package var duplicateKeys: DuplicateKeys
 
     /// Makes limits for a text.
     /// - Parameters:
     ///   - maximumBytes: The greatest length in bytes; 1 MiB by default.
     ///   - maximumDepth: How deeply arrays and objects may be nested; 64 by default.
     ///   - duplicateKeys: How to handle an object that has a key twice; refused by default.
-    public init(maximumBytes: Int = 1 << 20, maximumDepth: Int = 64, duplicateKeys: DuplicateKeys = .refuse) {
+    package init(maximumBytes: Int = 1 << 20, maximumDepth: Int = 64, duplicateKeys: DuplicateKeys = .refuse) {
         self.maximumBytes = maximumBytes
         self.maximumDepth = maximumDepth
         self.duplicateKeys = duplicateKeys
@@ -33,7 +33,7 @@ extension JSONValue {
     ///   - text: The text; only white space is allowed around the value.
     ///   - limits: The limits for the text.
     /// - Throws: `JSONSyntaxError` with the position of the first mistake.
-    public init(parsing text: String, limits: JSONLimits = JSONLimits()) throws(JSONSyntaxError) {
+    package init(parsing text: String, limits: JSONLimits = JSONLimits()) throws(JSONSyntaxError) {
         try self.init(parsing: text.utf8, limits: limits)
     }
 
@@ -42,7 +42,7 @@ extension JSONValue {
     ///   - bytes: The text; only white space is allowed around the value.
     ///   - limits: The limits for the text.
     /// - Throws: `JSONSyntaxError` with the position of the first mistake.
-    public init(parsing bytes: some Collection<UInt8>, limits: JSONLimits = JSONLimits()) throws(JSONSyntaxError) {
+    package init(parsing bytes: some Collection<UInt8>, limits: JSONLimits = JSONLimits()) throws(JSONSyntaxError) {
         guard bytes.count <= limits.maximumBytes else {
             throw JSONSyntaxError(
                 .tooLong,

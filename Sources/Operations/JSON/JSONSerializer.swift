@@ -4,10 +4,10 @@ extension JSONValue {
     /// The text is printable everywhere: control characters (C0, DEL, C1), bidirectional controls and line separators
     /// are written as `\u` escapes, in addition to JSON's own escapes. So no value can reach a terminal raw. Reading
     /// the text back gives an equal value.
-    public func serialized() -> String { String(decoding: serializedBytes(), as: UTF8.self) }
+    package func serialized() -> String { String(decoding: serializedBytes(), as: UTF8.self) }
 
     /// Returns the value as UTF-8 bytes of JSON on one line, as ``serialized()`` writes it.
-    public func serializedBytes() -> [UInt8] {
+    package func serializedBytes() -> [UInt8] {
         var serializer = JSONSerializer(indentation: nil)
         serializer.write(self, depth: 0)
         return serializer.bytes
@@ -15,7 +15,7 @@ extension JSONValue {
 
     /// Returns the value as JSON text for people: one member or element a line, indented by two spaces, without a
     /// newline at the end. The escapes are those of ``serialized()``.
-    public func prettySerialized() -> String {
+    package func prettySerialized() -> String {
         var serializer = JSONSerializer(indentation: 2)
         serializer.write(self, depth: 0)
         return String(decoding: serializer.bytes, as: UTF8.self)
@@ -24,7 +24,7 @@ extension JSONValue {
 
 extension JSONValue: CustomStringConvertible {
     /// The value as compact JSON.
-    public var description: String { serialized() }
+    package var description: String { serialized() }
 }
 
 /// Writes values as bytes.

@@ -1,7 +1,7 @@
 /// The reason for which a text is not acceptable JSON, and the position.
-public struct JSONSyntaxError: Error, Sendable, Hashable {
+package struct JSONSyntaxError: Error, Sendable, Hashable {
     /// The kind of mistake. The list is closed, so a code can label a metric.
-    public enum Code: String, Sendable, Hashable, CaseIterable {
+    package enum Code: String, Sendable, Hashable, CaseIterable {
         /// JSON's grammar does not allow the text at this position.
         case unexpected
         /// The text ends too early.
@@ -17,22 +17,22 @@ public struct JSONSyntaxError: Error, Sendable, Hashable {
     }
 
     /// The kind of mistake.
-    public let code: Code
+    package let code: Code
     /// The line, from 1.
-    public let line: Int
+    package let line: Int
     /// The column, from 1, counted in code points.
-    public let column: Int
+    package let column: Int
     /// The position in bytes, from 0.
-    public let offset: Int
+    package let offset: Int
     /// The text at the position, safe to print.
-    public let found: String
+    package let found: String
     /// The text that would have been right.
-    public let expected: String
+    package let expected: String
 }
 
 extension JSONSyntaxError: CustomStringConvertible {
     /// For example `line 1, column 7: found '}', expected a value`.
-    public var description: String { "line \(line), column \(column): found \(found), expected \(expected)" }
+    package var description: String { "line \(line), column \(column): found \(found), expected \(expected)" }
 }
 
 extension JSONSyntaxError {

@@ -6,7 +6,7 @@ extension JSONValue {
     ///   - value: The value.
     ///   - limits: The limits for its JSON.
     /// - Throws: The error of the encoding (`EncodingError`), or `JSONSyntaxError` if the JSON exceeds the limits.
-    public init(encoding value: some Encodable, limits: JSONLimits = JSONLimits()) throws {
+    package init(encoding value: some Encodable, limits: JSONLimits = JSONLimits()) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         try self.init(parsing: encoder.encode(value), limits: limits)
@@ -16,7 +16,7 @@ extension JSONValue {
     /// - Parameter type: The type.
     /// - Returns: The decoded value.
     /// - Throws: `DecodingError` if the value does not fit the type.
-    public func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
+    package func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         try JSONDecoder().decode(type, from: Data(serializedBytes()))
     }
 }

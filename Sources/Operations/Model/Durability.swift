@@ -19,7 +19,7 @@ public enum Durability: Sendable, Hashable, CustomStringConvertible {
             guard parts.count == 2, parts[0] == "wait", let number = Int(parts[1]), (1...100).contains(number) else {
                 throw OperationsError(
                     .invalidOption,
-                    "durability \(OperationsError.quoted(text)) is unknown: none, wait:N (1 to 100 replicas) or aof"
+                    "durability \(OperationsError.quoted(text)) is unknown: use none, wait:N (1 to 100 replicas) or aof"
                 )
             }
             self = .replicas(number)

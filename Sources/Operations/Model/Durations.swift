@@ -5,8 +5,8 @@ import Foundation
 /// A duration is at most 100 years, and a start is at most 100 years away. Within these limits no sum of times
 /// overflows, and each instant fits its stored field.
 package enum TimeLimit {
-    /// `Defaults.longestDuration`.
-    package static let milliseconds = Defaults.longestDuration.wholeMilliseconds
+    /// `SluiceDefaults.longestDuration`.
+    package static let milliseconds = SluiceDefaults.longestDuration.wholeMilliseconds
 
     /// The least allowed duration.
     package enum Least: Sendable {
@@ -28,7 +28,7 @@ package enum TimeLimit {
     ) throws(OperationsError) {
         guard let duration else { return }
         let isLongEnough = least == .zero ? duration >= .zero : duration > .zero
-        guard !isLongEnough || duration > Defaults.longestDuration else { return }
+        guard !isLongEnough || duration > SluiceDefaults.longestDuration else { return }
         let bounds = least == .zero ? "0 to 100 years" : "more than zero, at most 100 years"
         throw OperationsError(.invalidOption, "\(role) is \(duration): use \(bounds)")
     }
@@ -50,14 +50,16 @@ package enum TimeLimit {
     }
 }
 
-extension Defaults {
+extension SluiceDefaults {
     /// The longest accepted duration, and the largest delay until a start: 100 years of 365 days.
     public static let longestDuration: Duration = .seconds(100 * 365 * 86_400)
 }
 
 extension Duration {
     /// The duration limited to 100 years, for code that cannot throw.
-    package var limited: Duration { min(max(self, .zero - Defaults.longestDuration), Defaults.longestDuration) }
+    package var limited: Duration {
+        min(max(self, .zero - SluiceDefaults.longestDuration), SluiceDefaults.longestDuration)
+    }
 
     /// Whole milliseconds, rounded up so that a pause is never too short; at most 100 years.
     package var wholeMilliseconds: Int64 {

@@ -5,15 +5,15 @@ package enum HeaderRule {
 
     /// - Throws: `.invalidOption` with the header, what is wrong with it and what is allowed.
     static func check(_ headers: [String: String]) throws(OperationsError) {
-        guard headers.count <= Defaults.headers else {
-            throw OperationsError(.invalidOption, "\(headers.count) headers: use at most \(Defaults.headers)")
+        guard headers.count <= SluiceDefaults.headers else {
+            throw OperationsError(.invalidOption, "\(headers.count) headers: use at most \(SluiceDefaults.headers)")
         }
         for (name, value) in headers.sorted(by: { $0.key < $1.key }) { try check(name, value) }
         let size = headers.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
-        guard size <= Defaults.headersBytes else {
+        guard size <= SluiceDefaults.headersBytes else {
             throw OperationsError(
                 .invalidOption,
-                "the headers have \(size) bytes, names and values together: use at most \(Defaults.headersBytes)"
+                "the headers have \(size) bytes, names and values together: use at most \(SluiceDefaults.headersBytes)"
             )
         }
     }
@@ -23,10 +23,10 @@ package enum HeaderRule {
         guard NameRule.allows(name) else {
             throw OperationsError(.invalidOption, "header name \(quoted) is not allowed: \(NameRule.expected)")
         }
-        guard value.utf8.count <= Defaults.headerBytes else {
+        guard value.utf8.count <= SluiceDefaults.headerBytes else {
             throw OperationsError(
                 .invalidOption,
-                "header \(quoted) has a value of \(value.utf8.count) bytes: use at most \(Defaults.headerBytes)"
+                "header \(quoted) has a value of \(value.utf8.count) bytes: use at most \(SluiceDefaults.headerBytes)"
             )
         }
         guard !value.unicodeScalars.contains(where: \.isTerminalHazard) else {

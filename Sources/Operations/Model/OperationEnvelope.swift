@@ -47,7 +47,7 @@ public struct OperationEnvelope: Sendable, Equatable {
 
 extension OperationEnvelope {
     /// The number of attempts without knowledge of the type: the producer's, or the default.
-    package var maxAttempts: Int { retry.attempts ?? Defaults.attempts }
+    package var maxAttempts: Int { retry.attempts ?? SluiceDefaults.attempts }
 }
 
 // MARK: - Writing
@@ -84,27 +84,27 @@ extension OperationEnvelope {
     /// - Throws: `OperationsError` with `.invalidName`, `.invalidOption` or `.tooLarge`.
     package func validate() throws(OperationsError) {
         try NameRule.check(name, role: "operation name")
-        if let attempts = retry.attempts, !(1...Defaults.maxAttempts).contains(attempts) {
-            throw OperationsError(.invalidOption, "attempts is \(attempts): use 1 to \(Defaults.maxAttempts)")
+        if let attempts = retry.attempts, !(1...SluiceDefaults.maxAttempts).contains(attempts) {
+            throw OperationsError(.invalidOption, "attempts is \(attempts): use 1 to \(SluiceDefaults.maxAttempts)")
         }
         try TimeLimit.check(retry.base, "the pause after the first failure", least: .zero)
         try TimeLimit.check(retry.ceiling, "the longest pause between attempts", least: .zero)
         try TimeLimit.check(runTimeout, "the run timeout")
-        guard tags.count <= Defaults.tags else {
-            throw OperationsError(.invalidOption, "\(tags.count) tags: use at most \(Defaults.tags)")
+        guard tags.count <= SluiceDefaults.tags else {
+            throw OperationsError(.invalidOption, "\(tags.count) tags: use at most \(SluiceDefaults.tags)")
         }
-        for tag in tags where tag.isEmpty || tag.utf8.count > Defaults.tagBytes {
+        for tag in tags where tag.isEmpty || tag.utf8.count > SluiceDefaults.tagBytes {
             throw OperationsError(
                 .invalidOption,
-                "tag \(OperationsError.quoted(tag)): use 1 to \(Defaults.tagBytes) bytes"
+                "tag \(OperationsError.quoted(tag)): use 1 to \(SluiceDefaults.tagBytes) bytes"
             )
         }
         try HeaderRule.check(headers)
         let size = OperationHeader.byteCount + byteCountNearLimit
-        guard size <= Defaults.operationBytes else {
+        guard size <= SluiceDefaults.operationBytes else {
             throw OperationsError(
                 .tooLarge,
-                "\"\(name)\" has \(size) bytes, \(arguments.count) of them arguments; header and envelope may have \(Defaults.operationBytes): "
+                "operation \"\(name)\" has \(size) bytes (arguments: \(arguments.count)); header and envelope may have \(SluiceDefaults.operationBytes): "
                     + "store the data elsewhere and pass its address"
             )
         }
@@ -119,7 +119,7 @@ extension OperationEnvelope {
     /// The number of stored bytes, exact near the limit. Far below the limit an estimate avoids the encoding.
     private var byteCountNearLimit: Int {
         let size = arguments.count + name.utf8.count
-        return size + Self.mostBesidesArguments <= Defaults.operationBytes ? size : encoded().count
+        return size + Self.mostBesidesArguments <= SluiceDefaults.operationBytes ? size : encoded().count
     }
 }
 
@@ -140,7 +140,7 @@ extension OperationEnvelope {
             case "tags": tags = (try? JSONDecoder().decode([String].self, from: Data(value))) ?? []
             case "headers":
                 headers = (try? JSONDecoder().decode([String: String].self, from: Data(value))) ?? [:]
-            case "attempts": retry.attempts = Self.integer(value).map { min(max($0, 1), Defaults.maxAttempts) }
+            case "attempts": retry.attempts = Self.integer(value).map { min(max($0, 1), SluiceDefaults.maxAttempts) }
             case "backoff": retry.base = Self.duration(value)
             case "backoffMax": retry.ceiling = Self.duration(value)
             case "timeout": runTimeout = Self.duration(value)

@@ -40,7 +40,7 @@ public struct OperationFailure: Sendable, Codable, Equatable {
         verdict: Verdict? = nil
     ) {
         self.type = type
-        self.message = message.cut(toBytes: Defaults.errorBytes)
+        self.message = message.cut(toBytes: SluiceDefaults.errorBytes)
         self.attempt = attempt
         self.delivery = delivery
         self.details = details

@@ -9,9 +9,9 @@ public struct RetryPolicy: Sendable, Equatable {
 
     /// Makes a policy; parameters that are left out have defaults.
     public init(
-        attempts: Int = Defaults.attempts,
-        base: Duration = Defaults.backoffBase,
-        ceiling: Duration = Defaults.backoffCeiling
+        attempts: Int = SluiceDefaults.attempts,
+        base: Duration = SluiceDefaults.backoffBase,
+        ceiling: Duration = SluiceDefaults.backoffCeiling
     ) {
         self.attempts = attempts
         self.base = base
@@ -31,10 +31,10 @@ public struct RetryPolicy: Sendable, Equatable {
     ///   - chance: a number from 0 to 1 that sets the random part.
     public func delay(afterAttempt attempt: Int, chance: Double = .random(in: 0...1)) -> Duration {
         // Double step by step: `attempt` comes from outside, and a large one must not overflow.
-        let longest = min(max(ceiling, .zero), Defaults.longestDuration)
+        let longest = min(max(ceiling, .zero), SluiceDefaults.longestDuration)
         var pause = min(max(base, .zero), longest)
         for _ in 0..<min(max(attempt - 1, 0), 40) { pause = min(pause * 2, longest) }
-        return pause + pause * (chance * Defaults.backoffJitter)
+        return pause + pause * (chance * SluiceDefaults.backoffJitter)
     }
 }
 

@@ -200,8 +200,8 @@ extension LocalOperation {
     /// enqueued operation.
     ///
     /// A `Foundation.Operation` reads `LocalOperation.current?.cancellation`, in its `main` and in its `cancel()`.
-    public var cancellation: Cancellation? {
-        context?.cancellation ?? cancelReason.map { Cancellation(reason: $0) }
+    public var cancellation: OperationCancellation? {
+        context?.cancellation ?? cancelReason.map { OperationCancellation(reason: $0) }
     }
 
     /// A name to display.

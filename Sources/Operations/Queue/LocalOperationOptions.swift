@@ -31,7 +31,7 @@ public struct LocalOperationOptions: Sendable {
         priority: OperationPriority = .normal,
         qualityOfService: QualityOfService? = nil,
         runTimeout: Duration? = nil,
-        grace: Duration = Defaults.cancelGrace,
+        grace: Duration = SluiceDefaults.cancelGrace,
         retry: LocalRetry? = nil
     ) {
         self.name = name

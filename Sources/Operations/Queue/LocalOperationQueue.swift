@@ -20,12 +20,12 @@ public final class LocalOperationQueue: Sendable {
     ///   - name: a name to display.
     ///   - maxConcurrentOperationCount: how many operations may execute at once: 0 for none, `unlimited` for all. A
     ///     negative number, such as Foundation's `OperationQueue.defaultMaxConcurrentOperationCount` (−1), means the
-    ///     default, `Defaults.slots`.
+    ///     default, `SluiceDefaults.slots`.
     ///   - qualityOfService: the quality of service of operations that have none of their own.
     ///   - clock: measures time limits and retry pauses.
     public init(
         name: String = "",
-        maxConcurrentOperationCount: Int = Defaults.slots,
+        maxConcurrentOperationCount: Int = SluiceDefaults.slots,
         qualityOfService: QualityOfService = .default,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
@@ -72,7 +72,7 @@ public final class LocalOperationQueue: Sendable {
     /// How many operations may execute at once.
     ///
     /// A lower value does not stop executing operations. With 0 no operation starts, as in a suspended queue. A
-    /// negative number, such as Foundation's −1, sets the default, `Defaults.slots`.
+    /// negative number, such as Foundation's −1, sets the default, `SluiceDefaults.slots`.
     public var maxConcurrentOperationCount: Int {
         get { core.scheduler.withLock { $0.limit } }
         set {
@@ -83,7 +83,7 @@ public final class LocalOperationQueue: Sendable {
     }
 
     /// Returns the limit for a count.
-    private static func limit(of count: Int) -> Int { count < 0 ? Defaults.slots : count }
+    private static func limit(of count: Int) -> Int { count < 0 ? SluiceDefaults.slots : count }
 
     /// Whether no operation is started. Executing operations continue, and cancelled ones still end.
     public var isSuspended: Bool {

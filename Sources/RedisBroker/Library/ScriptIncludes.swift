@@ -15,6 +15,7 @@ enum ScriptIncludes {
         case "batch_of": PackageResources.batch_of_lua
         case "changed_header": PackageResources.changed_header_lua
         case "create_record": PackageResources.create_record_lua
+        case "extras": PackageResources.extras_lua
         case "front": PackageResources.front_lua
         case "header": PackageResources.header_lua
         case "keep_error": PackageResources.keep_error_lua
@@ -95,8 +96,8 @@ enum ScriptIncludes {
         case "numbers": PackageResources.numbers_lua
         case "recover": PackageResources.recover_lua
         case "recoveries": PackageResources.recoveries_lua
-        // figures
-        case "take_figures": PackageResources.take_figures_lua
+        // statistics
+        case "take_statistics": PackageResources.take_statistics_lua
         // read
         case "audit": PackageResources.audit_lua
         case "batches": PackageResources.batches_lua

@@ -19,7 +19,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case beat
     case reconcile
     case sweep
-    case abandon
+    case recoverWorker
     case retire
     case cancel
     case cancelHeld
@@ -39,14 +39,14 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case release
     case pause
     case setLimits
-    case steerWorker
+    case controlWorker
     case awaitEnd
     case details
     case page
     case snapshot
     case limitKey
     case lost
-    case figures
+    case statistics
     case backlog
     case edges
     case log
@@ -94,7 +94,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .beat: Entry("beat", { PackageResources.beat_lua }, .worker)
         case .reconcile: Entry("reconcile", { PackageResources.reconcile_lua }, .worker)
         case .sweep: Entry("sweep", { PackageResources.sweep_lua }, .worker, .operator)
-        case .abandon: Entry("abandon", { PackageResources.abandon_lua }, .worker)
+        case .recoverWorker: Entry("recover_worker", { PackageResources.recover_worker_lua }, .worker)
         case .retire: Entry("retire", { PackageResources.retire_lua }, .worker)
         case .cancel: Entry("cancel", { PackageResources.cancel_lua }, .producer, .worker, .operator)
         case .cancelHeld: Entry("cancel_held", { PackageResources.cancel_held_lua }, .producer, .worker, .operator)
@@ -115,7 +115,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .release: Entry("release", { PackageResources.release_lua }, .operator)
         case .pause: Entry("pause", { PackageResources.pause_lua }, .operator)
         case .setLimits: Entry("set_limits", { PackageResources.set_limits_lua }, .operator)
-        case .steerWorker: Entry("steer_worker", { PackageResources.steer_worker_lua }, .operator)
+        case .controlWorker: Entry("control_worker", { PackageResources.control_worker_lua }, .operator)
         case .awaitEnd: Entry("await_end", { PackageResources.await_end_lua }, .producer, .worker, .operator)
         case .details: Entry("details", { PackageResources.details_lua }, .producer, .worker, .monitor, .operator)
         case .page: Entry("page", { PackageResources.page_lua }, .producer, .monitor, .operator)
@@ -123,7 +123,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .limitKey:
             Entry("limit_key", { PackageResources.limit_key_lua }, .producer, .worker, .monitor, .operator)
         case .lost: Entry("lost", { PackageResources.lost_lua }, .producer, .monitor, .operator)
-        case .figures: Entry("figures", { PackageResources.figures_lua }, .monitor, .operator)
+        case .statistics: Entry("statistics", { PackageResources.statistics_lua }, .monitor, .operator)
         case .backlog: Entry("backlog", { PackageResources.backlog_lua }, .monitor, .operator)
         case .edges: Entry("edges", { PackageResources.edges_lua }, .producer, .worker, .monitor, .operator)
         case .log: Entry("log", { PackageResources.log_lua }, .producer, .monitor, .operator)

@@ -10,6 +10,7 @@
 -- include: remote
 -- include: finish
 -- include: members
+-- include: extras
 -- include: flush
 local AT_ONCE = 50
 local DEPENDENTS = 20
@@ -72,7 +73,7 @@ local function look_at_group(id)
       group_members().close(id)
     end
   end
-  if call('HEXISTS', extras_key(id), 'cancelAt') == 0 or state_of(head_of(id)) ~= 'b' then return nil end
+  if not has_cancel(id) or state_of(head_of(id)) ~= 'b' then return nil end
   reply[#reply + 1] = 'cancel ' .. id
   return LOOK_AGAIN
 end

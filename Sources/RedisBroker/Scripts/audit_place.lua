@@ -176,7 +176,7 @@ local function walk_running()
   return scan[1]
 end
 
-local function walk_orders()
+local function walk_cancel_requests()
   local scan = call('HSCAN', key, cursor, 'COUNT', limit)
   for i = 1, #scan[2], 2 do
     looked = looked + 1
@@ -226,7 +226,7 @@ local function walk_unique()
   return scan[1]
 end
 
-local WALKS = { unique = walk_unique, lane = walk_lane, inflight = walk_held, cancelling = walk_orders, batch = check_batch,
+local WALKS = { unique = walk_unique, lane = walk_lane, inflight = walk_held, cancelling = walk_cancel_requests, batch = check_batch,
   running = walk_running }
 local rest = (WALKS[kind] or walk_set)()
 check_counter('sequence', highest_sequence)

@@ -16,7 +16,7 @@
 -- include: numbers
 -- include: room
 -- include: schedule_watch
--- include: take_figures
+-- include: take_statistics
 -- include: remote
 -- include: outboxes
 local worker, lease, interval = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -53,7 +53,7 @@ call('HSET', PREFIX .. 'numbers', number, worker)
 local epoch = max(tonumber(about[1] or 0), tonumber(ARGV[4]))
 call('HSET', key, 'epoch', format('%d', epoch), 'number', number, 'beatAt', NOW, 'info', ARGV[5])
 call('PEXPIRE', key, format('%d', 3600000 + lease))
-local counts = take_figures(key, 7)
+local counts = take_statistics(key, 7)
 add_enqueued(counts, m[7], m[8])
 add_minute(counts)
 
@@ -69,9 +69,7 @@ end
 local paused = m[3] == '1' and (not m[4] or tonumber(m[4]) > now)
 local startable = 0
 if not paused then
-  for lane = 0, 4 do
-    if call('EXISTS', PREFIX .. 'lane:' .. lane) == 1 then startable = 1 end
-  end
+  if is_anything_ready() then startable = 1 end
   for _, place in ipairs({ 'scheduled', 'retrying', 'expiring' }) do
     if is_due(place) then startable = 1 end
   end
@@ -114,9 +112,9 @@ local newest, names = m[6] or '0', ''
 if newest ~= ARGV[6] then names = concat(call('ZRANGE', PREFIX .. 'unhandled', 0, -1), ' ') end
 local reply = { call('HLEN', PREFIX .. 'inflight:' .. worker), startable, sweep, m[5] or '0', newest, names, course,
   about[4] or '', NOW, m[9] or '', left, m[13] and watch_schedules(worker, m[13]) or '' }
-local orders = call('HGETALL', PREFIX .. 'cancelling:' .. worker)
-for i = 1, #orders, 2 do
-  reply[#reply + 1] = orders[i]
-  reply[#reply + 1] = orders[i + 1]
+local requests = call('HGETALL', PREFIX .. 'cancelling:' .. worker)
+for i = 1, #requests, 2 do
+  reply[#reply + 1] = requests[i]
+  reply[#reply + 1] = requests[i + 1]
 end
 return reply

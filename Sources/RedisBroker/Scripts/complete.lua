@@ -41,7 +41,6 @@ end
 drop_cancel_requests(worker, FIRST, last, first_triple)
 -- Operations that waited for these may be claimed in this call.
 go_on()
-add('executing', -(left + tracked_left))
 local all = left == untracked and tracked_left == tracked
 
 local claimed = {}

@@ -13,6 +13,7 @@
 -- include: links
 -- include: change_needs
 -- include: members
+-- include: extras
 -- include: finish
 -- include: flush
 local by, id = ARGV[1], ARGV[2]
@@ -47,11 +48,11 @@ local function depend(after)
   is_of_group = group ~= nil
   if kind_of(after) ~= (#after == 0 and 'none' or group and 'members' or 'others') then return 'g' end
   local missing, changed = names_missing(id, after)
-  if group and #missing > 0 and not members.may_enter(id, head) then return call('HEXISTS', extras_key(id), 'cancelAt') == 1 and 'c' or state end
+  if group and #missing > 0 and not members.may_enter(id, head) then return has_cancel(id) and 'c' or state end
   local is_known = group and #after > 0 and #missing == 0
   if is_known then return '1' end
   if not (group and state == 'd' and (#missing > 0 or #ARGV > 4)) and state ~= 'r' and state ~= 's' and state ~= 'b' then return state end
-  if state == 'b' and call('HEXISTS', extras_key(id), 'heldAt') == 1 then return 'h' end
+  if state == 'b' and is_held(id) then return 'h' end
   local is_open = call('HEXISTS', needs_key(id), OPEN) == 1
   if ARGV[4] ~= '' and not is_open then return 'o' end
   if call('HLEN', needs_key(id)) - (is_open and 1 or 0) - #changed + #missing / 2 > (group and members.IN_ALL or NEEDS_IN_ALL) then return 'm' end

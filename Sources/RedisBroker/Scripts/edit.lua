@@ -11,6 +11,7 @@
 -- include: leave_waiting
 -- include: enter_queue
 -- include: replace_envelope
+-- include: extras
 -- include: flush
 local outcomes, largest, changed, last_changed = {}, 0, 0, nil
 
@@ -21,7 +22,7 @@ local function move(id, head, lane, delay)
   if state == 'b' then
     if delay ~= '' then
       header = changed_header(header, nil, nil, nil, time36(now + tonumber(delay)))
-      if call('HGET', extras_key(id), 'heldFrom') == 'r' then call('HSET', extras_key(id), 'heldFrom', 's') end
+      hold_for_a_time(id)
     end
     stay_waiting(id, 'b', header)
     return

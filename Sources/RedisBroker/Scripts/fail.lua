@@ -12,6 +12,7 @@
 -- include: finish_cancelled
 -- include: keep_error
 -- include: standing
+-- include: extras
 -- include: flush
 local worker = ARGV[1]
 local outcomes = {}
@@ -43,7 +44,7 @@ end
 local function end_caught(id, head, request, standing, trace)
   if call('HEXISTS', STANDING, standing) == 1 then call('HINCRBY', STANDING, 'caught:' .. standing, '1') end
   finish_cancelled(id, head, request or trace, failures_of(head))
-  call('HSET', extras_key(id), 'cancelStanding', standing)
+  keep_standing_cancel(id, standing)
   return 'c'
 end
 

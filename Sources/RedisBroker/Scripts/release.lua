@@ -12,13 +12,14 @@
 -- include: leave_blocked
 -- include: finish
 -- include: needs
+-- include: extras
 -- include: flush
 call('HDEL', META, '')
 local outcomes, largest, changed, last_changed = {}, 0, 0, nil
 
 local function leave_hold(id, head, from)
   leave_waiting(id, head)
-  call('HDEL', extras_key(id), 'heldAt', 'heldBy', 'heldReason', 'heldFrom')
+  end_hold(id)
   if from == 'r' or ready_at_of(head) <= now then
     enter_head(header_of(head), nil, true)
     return

@@ -10,6 +10,7 @@
 -- include: record
 -- include: waiters
 -- include: stopping
+-- include: extras
 -- include: flush
 call('HDEL', META, '')
 local inflight = PREFIX .. 'inflight:' .. ARGV[1]
@@ -60,9 +61,13 @@ end
 local function store_of_forced(fence, id, kind)
   if kind ~= 'a' and kind ~= 's' then return '0' end
   if kind == 's' and call('HEXISTS', inflight, fence) == 0 then call('HDEL', PREFIX .. 'cancelling:' .. ARGV[1], fence) end
-  if call('HGET', extras_key(id), 'cancelForcedFence') ~= fence then return '0' end
-  if kind == 's' then free_stopped_key(id) end
-  call('HSETNX', extras_key(id), kind == 's' and 'cancelStoppedAt' or 'cancelAcknowledgedAt', format('%d', now))
+  if not is_forced(id, fence) then return '0' end
+  if kind == 's' then
+    free_stopped_key(id)
+    note_stopped(id)
+  else
+    acknowledge_cancel(id)
+  end
   return '1'
 end
 
@@ -78,7 +83,7 @@ local function store(fence, id, kind, content)
   elseif kind == 'k' then
     call('HSET', extras_key(id), 'checkpoint', content)
   elseif kind == 'a' then
-    call('HSETNX', extras_key(id), 'cancelAcknowledgedAt', format('%d', now))
+    acknowledge_cancel(id)
   end
   return '1'
 end

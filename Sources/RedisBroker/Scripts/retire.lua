@@ -8,12 +8,12 @@
 -- include: base
 -- include: numbers
 -- include: schedule_watch
--- include: take_figures
+-- include: take_statistics
 -- include: stopping
 -- include: flush
 local worker = ARGV[1]
 if call('EXISTS', PREFIX .. 'inflight:' .. worker) == 1 then return 0 end
-add_minute(take_figures(PREFIX .. 'worker:' .. worker, 2))
+add_minute(take_statistics(PREFIX .. 'worker:' .. worker, 2))
 call('ZREM', PREFIX .. 'leases', worker)
 free_stopped_keys(worker)
 forget_number(worker)

@@ -15,6 +15,7 @@
 -- include: remote
 -- include: members
 -- include: finish
+-- include: extras
 -- include: flush
 -- A removing command comes first: an operator's retry must work when Redis is full.
 call('HDEL', META, '')
@@ -41,8 +42,7 @@ local function make_ready(id, head, failures)
   add('notEnqueued', 1)
   local header = changed_header(head, next_revision(head), failures, 1, NOW36, ZERO9)
   -- An operation with errors or a log keeps some extras: `erase` looks for errors and a log only if it has extras.
-  call('HDEL', extras_key(id), 'cancelAt', 'cancelBy', 'cancelReason', 'cancelAcknowledgedAt', 'progress', 'cancelForced',
-    'cancelForcedFence', 'cancelForcedWorker', 'cancelStoppedAt', 'cancelStanding', 'turn', 'heldAt', 'heldBy', 'heldReason', 'heldFrom')
+  forget_runs(id)
   -- An intent may be left from a cancel that came while the operation ran untracked, too late for that run.
   call('HDEL', PREFIX .. 'intents', id)
   header = with_sequence(header, sequence)

@@ -23,6 +23,11 @@ package struct Instants: Sendable, Equatable {
             rule = .every(interval: interval, anchor: anchor)
         case .cron(let expression, let zone):
             rule = .cron(try CronExpression(expression), try Zone(zone))
+        case .invalid(let time):
+            throw OperationsError(
+                .invalidOption,
+                "the time of day is \(OperationsError.quoted(time)); expected 00:00 to 23:59"
+            )
         }
     }
 

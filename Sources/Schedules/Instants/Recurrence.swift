@@ -4,7 +4,9 @@ import Operations
 ///
 /// ```swift
 /// .every(.seconds(600))
-/// .cron("0 3 * * *", zone: "Europe/Berlin")
+/// .daily(at: "03:00", zone: "Europe/Berlin")
+/// .weekly(day: .monday, at: "08:30")
+/// .cron("0 3 * * MON-FRI", zone: "Europe/Berlin")
 /// ```
 ///
 /// `every` counts elapsed time. A cron expression follows the clocks of its zone. When clocks change, the rules of
@@ -17,6 +19,8 @@ public struct Recurrence: Sendable, Hashable {
     enum Form: Sendable, Hashable {
         case every(milliseconds: Int64)
         case cron(String, zone: String)
+        /// A time of day that does not exist.
+        case invalid(String)
     }
 
     let form: Form
@@ -34,6 +38,59 @@ public struct Recurrence: Sendable, Hashable {
     ///   - zone: the IANA name of a time zone.
     public static func cron(_ expression: String, zone: String = "UTC") -> Recurrence {
         Recurrence(form: .cron(expression, zone: zone))
+    }
+
+    /// Repeats every day at a time of the clocks in a zone.
+    ///
+    /// - Parameters:
+    ///   - time: a time of day, such as `"03:00"`.
+    ///   - zone: the IANA name of a time zone.
+    public static func daily(at time: TimeOfDay, zone: String = "UTC") -> Recurrence { time.cron("*", zone) }
+
+    /// Repeats every week at a time of the clocks in a zone.
+    ///
+    /// - Parameters:
+    ///   - day: the day of the week.
+    ///   - time: a time of day, such as `"08:30"`.
+    ///   - zone: the IANA name of a time zone.
+    public static func weekly(day: Weekday, at time: TimeOfDay, zone: String = "UTC") -> Recurrence {
+        time.cron(day.rawValue, zone)
+    }
+
+    /// A day of the week.
+    public enum Weekday: String, Sendable, CaseIterable {
+        case sunday = "SUN"
+        case monday = "MON"
+        case tuesday = "TUE"
+        case wednesday = "WED"
+        case thursday = "THU"
+        case friday = "FRI"
+        case saturday = "SAT"
+    }
+
+    /// A time of day by the minute: `"03:00"`, or `TimeOfDay(hour: 3)`.
+    public struct TimeOfDay: Sendable, Hashable, ExpressibleByStringLiteral {
+        private let text: String
+
+        /// Creates a time. `Recurrence.check` and `ScheduleControl.set` refuse a time that does not exist.
+        ///
+        /// - Parameters:
+        ///   - hour: 0 to 23.
+        ///   - minute: 0 to 59.
+        public init(hour: Int, minute: Int = 0) { text = "\(hour):\(minute)" }
+
+        /// Creates a time from its usual form.
+        ///
+        /// - Parameter value: hour and minute, such as `03:00` or `18:45`.
+        public init(stringLiteral value: String) { text = value }
+
+        fileprivate func cron(_ day: String, _ zone: String) -> Recurrence {
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { UInt8($0) }
+            guard parts.count == 2, let hour = parts[0], let minute = parts[1], hour < 24, minute < 60 else {
+                return Recurrence(form: .invalid(text))
+            }
+            return .cron("\(minute) \(hour) * * \(day)", zone: zone)
+        }
     }
 
     static let shortest: Int64 = 1000

@@ -6,6 +6,7 @@ extension Recurrence: CustomStringConvertible {
         switch form {
         case .every(let milliseconds): "every \(Self.text(milliseconds))"
         case .cron(let text, let zone): "\(text) \(zone)"
+        case .invalid(let time): "at \(time)"
         }
     }
 

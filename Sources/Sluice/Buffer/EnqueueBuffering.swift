@@ -40,8 +40,8 @@ public struct EnqueueBuffering: Sendable, Equatable {
     ) {
         precondition(maxOperations >= 1, "a buffer holds at least one operation")
         precondition(
-            maxBytes >= Defaults.operationBytes,
-            "a buffer holds at least one operation of \(Defaults.operationBytes) bytes"
+            maxBytes >= SluiceDefaults.operationBytes,
+            "a buffer holds at least one operation of \(SluiceDefaults.operationBytes) bytes"
         )
         self.maxOperations = maxOperations
         self.maxBytes = maxBytes

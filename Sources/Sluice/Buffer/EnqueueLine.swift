@@ -35,7 +35,7 @@ struct EnqueueLine {
     ///
     /// - Parameter count: the maximum number of operations.
     /// - Returns: a copy. A slice would share the storage, and every append would copy all of it.
-    func head(atMost count: Int = Defaults.batch) -> [Entry] {
+    func head(atMost count: Int = SluiceDefaults.batch) -> [Entry] {
         guard let queue = entries.first?.queue else { return [] }
         let run = entries.prefix(count).prefix { $0.queue == queue }
         var batches = EnqueueBatches(run.map(\.operation))
@@ -53,8 +53,8 @@ struct EnqueueLine {
         for index in entries.indices.prefix(count) { entries[index].isUncertain = true }
     }
 
-    /// Removes the operations that fulfil the condition from the first `count`. Calls the condition once for each of
-    /// these.
+    /// Removes those of the first `count` operations that fulfil the condition. Calls the condition once for each of
+    /// the first `count` operations.
     mutating func remove(amongFirst count: Int, where condition: (Entry) -> Bool) -> [Entry] {
         var (gone, kept): ([Entry], [Entry]) = ([], [])
         for entry in entries.prefix(count) {

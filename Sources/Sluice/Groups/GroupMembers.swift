@@ -145,7 +145,7 @@ extension ProducerBroker where Self: OperatorBroker {
                     id: name.id
                 )
             }
-            guard try await add(added, to: home, note: { _ in }) else {
+            guard try await add(added, to: home, exist: true, note: { _ in }) else {
                 throw OperationsError(
                     .refused,
                     "operation \(added[0].id) exists and cannot enter group \(group.id), "
@@ -159,21 +159,32 @@ extension ProducerBroker where Self: OperatorBroker {
 
     /// - Parameters:
     ///   - group: the group, with its queue.
+    ///   - exist: whether the operations exist. Their queues then report their ends, also those that have come already.
     ///   - note: called with the operations that were no members before.
     /// - Returns: true if all operations are members now.
     private func add(
         _ names: [DependencyName],
         to group: DependencyName,
+        exist: Bool = false,
         note: ([DependencyName]) -> Void
     ) async throws -> Bool {
         for part in names.parts {
-            let change = NeedsChange(group.id, added: OperationLinks(members: part))
+            var links = OperationLinks(members: part)
+            if exist { links.said = try await saidOfExisting(part, queue: group.queue ?? "") }
+            let change = NeedsChange(group.id, added: links)
             switch try await self.change(change, by: "producer", queue: group.queue ?? "") {
             case .done(let new): note(new)
             default: return false
             }
         }
         return true
+    }
+
+    /// Asks the queues of members for their states. An operation that is gone was removed since its enqueue.
+    private func saidOfExisting(_ names: [DependencyName], queue: String) async throws -> [DependencyName: RemoteState]
+    {
+        try await said(of: names.map { OperationDependency($0.id, queue: $0.queue) }, queue: queue)
+            .mapValues { $0.status == .unknown ? RemoteState($0.id, .removed, sequence: 1) : $0 }
     }
 
     private func remove(_ names: [DependencyName], from group: DependencyName) async throws {

@@ -6,12 +6,8 @@ extension OperationContext {
     /// - Throws: `OperationsError` with `.refused` in a local queue, which has no server.
     public var sluice: SluiceClient {
         get throws {
-            guard let client = link.producer?.client as? SluiceClient else {
-                throw OperationsError(
-                    .refused,
-                    "operation \(id) runs in a local queue, which has no server to enqueue to: run it on a worker",
-                    id: id
-                )
+            guard let client = try bodyClient() as? SluiceClient else {
+                preconditionFailure("the worker of \(id) has a client of another type")
             }
             return client
         }
@@ -69,7 +65,7 @@ extension OperationContext {
     @discardableResult
     public func enqueue(
         name: String,
-        arguments: JSONValue = [:],
+        arguments: OperationJSON = [:],
         _ options: EnqueueOptions...
     ) async throws -> OperationReference {
         try await sluice.enqueue(name: name, arguments: arguments, try await ofRun(EnqueueOptions(options)))
@@ -99,7 +95,7 @@ extension OperationContext {
     }
 
     /// Returns the options with the headers of this operation, and bound to its run if they have `.withCompletion`.
-    private func ofRun(_ options: EnqueueOptions) async throws -> EnqueueOptions {
+    fileprivate func ofRun(_ options: EnqueueOptions) async throws -> EnqueueOptions {
         var options = options
         options.headers = TraceContext.inherited(headers, by: options.headers)
         guard options.isForCompletion else { return options }
@@ -118,6 +114,17 @@ extension OperationContext {
     }
 }
 
+extension SluiceClient: BodyClient {
+    package func enqueue(
+        _ operation: any OperationArguments,
+        _ options: EnqueueOptions,
+        from context: OperationContext
+    ) async throws -> EnqueuedOperation {
+        let reference: OperationReference = try await enqueue(operation, try await context.ofRun(options))
+        return EnqueuedOperation(id: reference.id, isNew: reference.isNew)
+    }
+}
+
 extension SluiceClient {
     /// Opens the group that finishes with a run, in the queue of the run.
     ///
@@ -129,22 +136,11 @@ extension SluiceClient {
             serverTime: nil
         )
         new.links = OperationLinks(run: run)
-        return try await send([new], queue: queue)[0].id
+        return try await store([new], queue: queue)[0].id
     }
 }
 
 extension EnqueueOptions {
-    /// Starts an operation only with the completion of the run that enqueues it; for `OperationContext.enqueue`.
-    ///
-    /// The operation is `blocked` until then. If the run ends in any other way, the operation is removed: after a
-    /// failure with a next attempt, a cancel or a lost worker. Of the operations that a run enqueues in this way, all
-    /// start or none.
-    public static var withCompletion: EnqueueOptions {
-        var options = EnqueueOptions()
-        options.isForCompletion = true
-        return options
-    }
-
     /// - Throws: `.invalidOption` for `.withCompletion` outside a run, and together with `.untracked`.
     func boundToRun(_ links: OperationLinks?) throws(OperationsError) -> OperationLinks? {
         guard isForCompletion else { return links }

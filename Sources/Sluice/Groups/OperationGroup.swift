@@ -6,7 +6,7 @@ import Operations
 /// Then it is finished if all members have finished, cancelled if the group was cancelled, and otherwise dead. If the
 /// members of a dead group are retried and finish, the group finishes as well. Other operations can wait for a group
 /// with `.after(group)`, and a group can be a member of another group.
-public struct OperationGroup: Sendable, DependencyConvertible {
+public struct OperationGroup: Sendable, OperationDependencyConvertible {
     /// The operation that represents the group.
     public let reference: OperationReference
 
@@ -17,7 +17,7 @@ public struct OperationGroup: Sendable, DependencyConvertible {
     /// False if a group with this id existed before.
     public var isNew: Bool { reference.isNew }
     /// The group as a dependency, with the policy `cancel`.
-    public var dependency: Dependency { reference.dependency }
+    public var dependency: OperationDependency { reference.dependency }
 
     private var client: SluiceClient { reference.client }
 

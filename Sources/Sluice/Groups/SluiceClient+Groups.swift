@@ -103,7 +103,7 @@ extension SluiceClient {
     /// - Parameters:
     ///   - id: the id of the group. A wrong id is noticed only when the group is used.
     ///   - queue: the queue that stores the group.
-    public func group(_ id: OperationID, queue: String = Defaults.queue) -> OperationGroup {
+    public func group(_ id: OperationID, queue: String = SluiceDefaults.queue) -> OperationGroup {
         OperationGroup(OperationReference(id: id, queue: queue, client: self))
     }
 
@@ -157,7 +157,7 @@ extension SluiceClient {
         )
         links.entering = new.links?.entering ?? []
         new.links = links
-        let group = OperationGroup(try await send([new], queue: options.queueName)[0])
+        let group = OperationGroup(try await store([new], queue: options.queueName)[0])
         if !group.isNew {
             guard let state = GroupProgress(try await group.reference.detail())?.state else {
                 throw OperationsError(
@@ -248,7 +248,7 @@ extension SluiceClient {
 
     /// Asks the queues of the members for their states. From then on these queues report each end to the group's queue.
     private func said(of members: [DependencyName], queue: String) async throws -> [DependencyName: RemoteState] {
-        let said = try await broker.said(of: members.map { Dependency($0.id, queue: $0.queue) }, queue: queue)
+        let said = try await broker.said(of: members.map { OperationDependency($0.id, queue: $0.queue) }, queue: queue)
         if let unknown = said.first(where: { $0.value.status == .unknown }) {
             throw Self.unknownMember(unknown.key, of: nil)
         }
@@ -282,7 +282,7 @@ extension EnqueueOptions {
         let wrong: [(Bool, String)] = [
             (tracked == false, "untracked"), (priority != nil, "priority"), (start != nil, "delay, at"),
             (attempts != nil, "attempts"), (runTimeout != nil, "runTimeout"), (uniqueness != nil, "unique"),
-            (limitKey != nil, "key"), (!dependencies.isEmpty, "after"), (durability != nil, "durability"),
+            (limitKey != nil, "limitKey"), (!dependencies.isEmpty, "after"), (durability != nil, "durability"),
         ]
         guard let (_, option) = wrong.first(where: \.0) else { return }
         throw OperationsError(

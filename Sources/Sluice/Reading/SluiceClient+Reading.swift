@@ -9,7 +9,7 @@ extension SluiceClient {
     /// Reads counts, totals and the pause of a queue in one step.
     ///
     /// - Parameter queue: the name of the queue. A queue that was never used has only zeros.
-    public func statistics(queue: String = Defaults.queue) async throws -> QueueStatistics {
+    public func statistics(queue: String = SluiceDefaults.queue) async throws -> QueueStatistics {
         try NameRule.check(queue, role: "queue")
         return QueueStatistics(try await broker.snapshot(queue: queue, executingRows: 0))
     }
@@ -29,7 +29,7 @@ extension SluiceClient {
     ///   - state: the state.
     ///   - queue: the name of the queue.
     /// - Returns: a sequence that reads a page of 200 operations when the loop needs it.
-    public func operations(_ state: OperationState, queue: String = Defaults.queue) -> StoredOperations {
+    public func operations(_ state: OperationState, queue: String = SluiceDefaults.queue) -> StoredOperations {
         StoredOperations(client: self, state: state, queue: queue)
     }
 }
@@ -90,8 +90,8 @@ extension OperationReference {
     ///   - limit: maximum number of lines, 1 to 500.
     /// - Returns: the lines in order; empty if no later lines exist.
     /// - Throws: `OperationsError` with `.unavailable` if Redis cannot be reached.
-    public func log(from number: Int = 0, limit: Int = Defaults.batch) async throws -> [StoredLogLine] {
-        let limit = Swift.min(Swift.max(1, limit), Defaults.batch)
+    public func log(from number: Int = 0, limit: Int = SluiceDefaults.batch) async throws -> [StoredLogLine] {
+        let limit = Swift.min(Swift.max(1, limit), SluiceDefaults.batch)
         let (first, lines) = try await client.broker.log(id, queue: queue, from: Swift.max(0, number), limit: limit)
         return lines.enumerated().map { index, line in
             StoredLogLine(

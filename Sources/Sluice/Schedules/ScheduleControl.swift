@@ -30,7 +30,7 @@ public struct ScheduleControl: Sendable {
     ///   - recurrence: when the schedule runs.
     ///   - operation: the operation to enqueue.
     ///   - options: queue, priority, tags, headers, attempts, expiry and run timeout of the enqueued operations.
-    ///   - rules: missed instants, overlap, jitter, start and end.
+    ///   - rules: missed instants, `ifExists`, jitter, start and end.
     /// - Returns: the schedule as it is stored now.
     /// - Throws: `OperationsError` with `.invalidOption` for a recurrence that is invalid or has no instant left;
     ///   `.refused` if the queue has 1,000 other schedules; or as an enqueue.
@@ -41,7 +41,7 @@ public struct ScheduleControl: Sendable {
         _ operation: Body,
         _ options: EnqueueOptions...,
         rules: ScheduleRules = ScheduleRules()
-    ) async throws -> Schedule {
+    ) async throws -> OperationSchedule {
         let options = EnqueueOptions(options)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes]
@@ -62,7 +62,7 @@ public struct ScheduleControl: Sendable {
     ///   - name: the name under which workers registered the operation.
     ///   - arguments: one JSON value, usually an object.
     ///   - options: queue, priority, tags, headers, attempts, expiry and run timeout of the enqueued operations.
-    ///   - rules: missed instants, overlap, jitter, start and end.
+    ///   - rules: missed instants, `ifExists`, jitter, start and end.
     /// - Returns: the schedule as it is stored now.
     /// - Throws: as the function that takes an operation.
     @discardableResult
@@ -70,12 +70,12 @@ public struct ScheduleControl: Sendable {
         _ id: String,
         _ recurrence: Recurrence,
         name: String,
-        arguments: JSONValue = [:],
+        arguments: OperationJSON = [:],
         _ options: EnqueueOptions...,
         rules: ScheduleRules = ScheduleRules()
-    ) async throws -> Schedule {
+    ) async throws -> OperationSchedule {
         let options = EnqueueOptions(options)
-        let new = try options.operation(name: name, arguments: arguments.serializedBytes(), serverTime: nil)
+        let new = try options.operation(name: name, arguments: arguments.value.serializedBytes(), serverTime: nil)
         return try await set(id, recurrence, new, options, rules)
     }
 
@@ -85,7 +85,7 @@ public struct ScheduleControl: Sendable {
         _ new: NewOperation,
         _ options: EnqueueOptions,
         _ rules: ScheduleRules
-    ) async throws -> Schedule {
+    ) async throws -> OperationSchedule {
         guard options.id == nil, options.start == nil, options.tracked != false else {
             throw OperationsError(
                 .invalidOption,
@@ -96,8 +96,8 @@ public struct ScheduleControl: Sendable {
         guard new.links == nil else {
             throw OperationsError(
                 .invalidOption,
-                "a schedule does not support .unique, .key, .after and .group: drop them, "
-                    + "and use ScheduleRules(overlap:) instead of .unique"
+                "a schedule does not support .unique, .limitKey, .after and .group: drop them, "
+                    + "and use ScheduleRules(ifExists:) instead of .unique"
             )
         }
         let definition = ScheduleDefinition(
@@ -119,17 +119,17 @@ public struct ScheduleControl: Sendable {
         _ id: String,
         queue: String,
         mayReplace: Bool = true
-    ) async throws -> (schedule: Schedule, outcome: Stored) {
+    ) async throws -> (schedule: OperationSchedule, outcome: Stored) {
         try check(id, queue)
         try new.check()
-        try Self.checkKey(id, new.rules.overlap)
+        try Self.checkKey(id, new.rules.ifExists)
         for _ in 0..<Self.tries {
             let page = try await client.broker.schedule(id, queue: queue)
             let known = page.schedules.first
             let before = known.flatMap { try? ScheduleDefinition($0, queue: queue, seal: client.seal) }
             let definition = anchored(new, before, now: page.time)
             if let known, before == definition, known.runs.fault == nil {
-                return (Schedule(known, queue: queue), .unchanged)
+                return (OperationSchedule(known, queue: queue), .unchanged)
             }
             guard known == nil || mayReplace else {
                 throw OperationsError(.refused, "schedule \(id) exists already in queue \(queue)")
@@ -221,12 +221,12 @@ public struct ScheduleControl: Sendable {
     }
 
     /// - Throws: `.invalidOption` if the id is too long for a part of a unique key.
-    package static func checkKey(_ id: String, _ overlap: ScheduleRules.Overlap?) throws(OperationsError) {
+    package static func checkKey(_ id: String, _ ifExists: ScheduleRules.IfExists?) throws(OperationsError) {
         let most = UniqueKeyRule.longest - ScheduleDefinition.uniqueKey(of: "").utf8.count
-        guard overlap == nil || id.utf8.count <= most else {
+        guard ifExists == nil || id.utf8.count <= most else {
             throw OperationsError(
                 .invalidOption,
-                "schedule \(OperationsError.quoted(id)) has \(id.utf8.count) characters: use at most \(most) with an overlap"
+                "schedule \(OperationsError.quoted(id)) has \(id.utf8.count) characters: use at most \(most) with ifExists"
             )
         }
     }
@@ -236,12 +236,12 @@ public struct ScheduleControl: Sendable {
     /// Reads all schedules of a queue or of all queues, in the order of queues and ids.
     ///
     /// - Parameter queue: the name of the queue; nil = all queues.
-    public func all(queue: String? = nil) async throws -> [Schedule] {
-        var found: [Schedule] = []
+    public func all(queue: String? = nil) async throws -> [OperationSchedule] {
+        var found: [OperationSchedule] = []
         var queues = queue.map { [$0] } ?? []
         if queue == nil { queues = try await client.queues() }
         for queue in queues {
-            found += try await client.broker.allSchedules(queue: queue).map { Schedule($0, queue: queue) }
+            found += try await client.broker.allSchedules(queue: queue).map { OperationSchedule($0, queue: queue) }
         }
         return found
     }
@@ -249,12 +249,14 @@ public struct ScheduleControl: Sendable {
     /// Reads one schedule.
     ///
     /// - Returns: nil if the queue has no schedule with this id.
-    public func schedule(_ id: String, queue: String = Defaults.queue) async throws -> Schedule? {
+    public func schedule(_ id: String, queue: String = SluiceDefaults.queue) async throws -> OperationSchedule? {
         try check(id, queue)
-        return try await client.broker.schedule(id, queue: queue).schedules.first.map { Schedule($0, queue: queue) }
+        return try await client.broker.schedule(id, queue: queue).schedules.first.map {
+            OperationSchedule($0, queue: queue)
+        }
     }
 
-    private func find(_ id: String, _ queue: String) async throws -> Schedule {
+    private func find(_ id: String, _ queue: String) async throws -> OperationSchedule {
         guard let found = try await schedule(id, queue: queue) else {
             throw OperationsError(.notFound, "queue \(queue) has no schedule \(OperationsError.quoted(id))")
         }
@@ -269,7 +271,7 @@ public struct ScheduleControl: Sendable {
     /// - Returns: false if the schedule was paused already.
     /// - Throws: `OperationsError` with `.notFound`, or as any call.
     @discardableResult
-    public func pause(_ id: String, queue: String = Defaults.queue) async throws -> Bool {
+    public func pause(_ id: String, queue: String = SluiceDefaults.queue) async throws -> Bool {
         for _ in 0..<Self.tries {
             let known = try await find(id, queue)
             if known.state == .paused { return false }
@@ -290,11 +292,11 @@ public struct ScheduleControl: Sendable {
     /// - Returns: false if the schedule was not paused.
     /// - Throws: `OperationsError` with `.notFound`, or as any call.
     @discardableResult
-    public func resume(_ id: String, queue: String = Defaults.queue) async throws -> Bool {
+    public func resume(_ id: String, queue: String = SluiceDefaults.queue) async throws -> Bool {
         try check(id, queue)
         for _ in 0..<Self.tries {
             let page = try await client.broker.schedule(id, queue: queue)
-            let known = try page.schedules.first.map { Schedule($0, queue: queue) } ?? notFound(id, queue)
+            let known = try page.schedules.first.map { OperationSchedule($0, queue: queue) } ?? notFound(id, queue)
             guard known.state == .paused else { return false }
             let definition = try ScheduleDefinition(known.stored.definition)
             let change = ScheduleChange(
@@ -308,7 +310,7 @@ public struct ScheduleControl: Sendable {
         throw Self.contended(id)
     }
 
-    private func notFound(_ id: String, _ queue: String) throws -> Schedule {
+    private func notFound(_ id: String, _ queue: String) throws -> OperationSchedule {
         throw OperationsError(.notFound, "queue \(queue) has no schedule \(OperationsError.quoted(id))")
     }
 
@@ -316,19 +318,20 @@ public struct ScheduleControl: Sendable {
     ///
     /// - Returns: false if the queue has no schedule with this id.
     @discardableResult
-    public func remove(_ id: String, queue: String = Defaults.queue) async throws -> Bool {
+    public func remove(_ id: String, queue: String = SluiceDefaults.queue) async throws -> Bool {
         try check(id, queue)
         return try await client.broker.removeSchedule(id, by: SluiceClient.identity, queue: queue)
     }
 
-    /// Enqueues the operation of a schedule now, in addition to its instants. The overlap rule of the schedule applies.
+    /// Enqueues the operation of a schedule now, in addition to its instants. The `ifExists` policy of the schedule
+    /// applies.
     ///
     /// - Returns: a reference to wait for, follow or cancel the operation. With `join` or `skip` it may refer to the
     ///   operation in flight; then `isNew` is false.
     /// - Throws: `OperationsError` with `.notFound`; with `.refused` if the keys of this client do not accept the
     ///   schedule; or as an enqueue.
     @discardableResult
-    public func runNow(_ id: String, queue: String = Defaults.queue) async throws -> OperationReference {
+    public func runNow(_ id: String, queue: String = SluiceDefaults.queue) async throws -> OperationReference {
         let stored = try await find(id, queue).stored
         let definition: ScheduleDefinition
         do { definition = try ScheduleDefinition(stored, queue: queue, seal: client.seal) } catch let failure

@@ -62,44 +62,45 @@ struct SettingsTable {
 
     private static var defaults: [Default] {
         let attempts: [Default] = [
-            ("attempts", "\(Defaults.attempts)", "enqueue --attempts"),
-            ("backoff", DurationText.exact(Defaults.backoffBase), "RetryPolicy in Swift"),
-            ("backoff-max", DurationText.exact(Defaults.backoffCeiling), "RetryPolicy in Swift"),
-            ("backoff-jitter", "\(Defaults.backoffJitter)", fixed),
-            ("external-run-timeout", DurationText.exact(Defaults.externalRunTimeout), "enqueue --run-timeout"),
+            ("attempts", "\(SluiceDefaults.attempts)", "enqueue --attempts"),
+            ("backoff", DurationText.exact(SluiceDefaults.backoffBase), "RetryPolicy in Swift"),
+            ("backoff-max", DurationText.exact(SluiceDefaults.backoffCeiling), "RetryPolicy in Swift"),
+            ("backoff-jitter", "\(SluiceDefaults.backoffJitter)", fixed),
+            ("external-run-timeout", DurationText.exact(SluiceDefaults.externalRunTimeout), "enqueue --run-timeout"),
         ]
         return worker + attempts + limits.map { ($0, $1, fixed) } + retention.map { ($0, $1, fixed) }
     }
 
     private static var worker: [Default] {
         [
-            ("queue", Defaults.queue, "-q"), ("slots", "\(Defaults.slots)", "worker --slots"),
-            ("drain-timeout", DurationText.exact(Defaults.drainTimeout), "worker --drain-timeout"),
-            ("cancel-grace", DurationText.exact(Defaults.cancelGrace), "worker --cancel-grace"),
-            ("outage-grace", DurationText.exact(Defaults.outageGrace), "worker --outage-grace"),
-            ("lease", DurationText.exact(Defaults.lease), "WorkerConfiguration in Swift"),
-            ("beats-per-lease", "\(Defaults.beatsPerLease)", fixed),
-            ("max-deliveries", "\(Defaults.maxDeliveries)", fixed),
+            ("queue", SluiceDefaults.queue, "-q"), ("slots", "\(SluiceDefaults.slots)", "worker --slots"),
+            ("drain-timeout", DurationText.exact(SluiceDefaults.drainTimeout), "worker --drain-timeout"),
+            ("cancel-grace", DurationText.exact(SluiceDefaults.cancelGrace), "worker --cancel-grace"),
+            ("outage-grace", DurationText.exact(SluiceDefaults.outageGrace), "worker --outage-grace"),
+            ("lease", DurationText.exact(SluiceDefaults.lease), "WorkerConfiguration in Swift"),
+            ("beats-per-lease", "\(SluiceDefaults.beatsPerLease)", fixed),
+            ("max-deliveries", "\(SluiceDefaults.maxDeliveries)", fixed),
         ]
     }
 
     private static var limits: [(String, String)] {
         [
-            ("unknown-name-delay", DurationText.exact(Defaults.unknownNameDelay)),
-            ("unhandled-names", "\(Defaults.unhandledNames)"),
-            ("operation-bytes", "\(Defaults.operationBytes)"), ("result-bytes", "\(Defaults.resultBytes)"),
-            ("error-bytes", "\(Defaults.errorBytes)"), ("errors-kept", "\(Defaults.errorsKept)"),
-            ("tags", "\(Defaults.tags)"), ("tag-bytes", "\(Defaults.tagBytes)"),
-            ("headers", "\(Defaults.headers)"), ("header-bytes", "\(Defaults.headerBytes)"),
-            ("headers-bytes", "\(Defaults.headersBytes)"),
-            ("log-lines", "\(Defaults.logLines)"), ("log-bytes", "\(Defaults.logBytes)"),
-            ("log-line-bytes", "\(Defaults.logLineBytes)"), ("json-depth", "\(Defaults.jsonDepth)"),
-            ("report-interval", DurationText.exact(Defaults.reportInterval)), ("batch", "\(Defaults.batch)"),
+            ("unknown-name-delay", DurationText.exact(SluiceDefaults.unknownNameDelay)),
+            ("unhandled-names", "\(SluiceDefaults.unhandledNames)"),
+            ("operation-bytes", "\(SluiceDefaults.operationBytes)"), ("result-bytes", "\(SluiceDefaults.resultBytes)"),
+            ("error-bytes", "\(SluiceDefaults.errorBytes)"), ("errors-kept", "\(SluiceDefaults.errorsKept)"),
+            ("tags", "\(SluiceDefaults.tags)"), ("tag-bytes", "\(SluiceDefaults.tagBytes)"),
+            ("headers", "\(SluiceDefaults.headers)"), ("header-bytes", "\(SluiceDefaults.headerBytes)"),
+            ("headers-bytes", "\(SluiceDefaults.headersBytes)"),
+            ("log-lines", "\(SluiceDefaults.logLines)"), ("log-bytes", "\(SluiceDefaults.logBytes)"),
+            ("log-line-bytes", "\(SluiceDefaults.logLineBytes)"), ("json-depth", "\(SluiceDefaults.jsonDepth)"),
+            ("report-interval", DurationText.exact(SluiceDefaults.reportInterval)),
+            ("batch", "\(SluiceDefaults.batch)"),
         ]
     }
 
     private static var retention: [(String, String)] {
-        Defaults.retention.sorted { $0.key.rawValue < $1.key.rawValue }.map { state, limit in
+        SluiceDefaults.retention.sorted { $0.key.rawValue < $1.key.rawValue }.map { state, limit in
             let age = DurationText.exact(.milliseconds(limit.ageMilliseconds))
             return ("retention-\(state.rawValue)", "\(age), \(QuantityText.grouped(limit.count)) a queue")
         }

@@ -155,7 +155,7 @@ struct KeyWalk: Sendable {
     /// The ready records by queue: the id, and a hash of the record's head.
     var ready: [String: [OperationID: Int]] = [:]
     var inFlight: [String: Set<String>] = [:]
-    var orders: [String: Set<String>] = [:]
+    var cancelRequests: [String: Set<String>] = [:]
     var batches: [String: Set<String>] = [:]
     /// Whether all keys were read.
     var isComplete = true
@@ -189,7 +189,7 @@ extension Doctor {
             switch key.kind {
             case .operation(let id): ids[key.queue, default: []].insert(id)
             case .inFlight(let worker): walk.inFlight[key.queue, default: []].insert(worker)
-            case .orders(let worker): walk.orders[key.queue, default: []].insert(worker)
+            case .cancelRequests(let worker): walk.cancelRequests[key.queue, default: []].insert(worker)
             case .batch(let number): walk.batches[key.queue, default: []].insert(number)
             case .queue: break
             case .unknown:

@@ -21,7 +21,7 @@ extension Doctor {
         places += before.keyPlaces
         places += before.unhandled.map { .unhandled($0) }
         places += workers.union(walk.inFlight[queue] ?? []).sorted().map { .inFlight(worker: $0) }
-        places += workers.union(walk.orders[queue] ?? []).sorted().map { .orders(worker: $0) }
+        places += workers.union(walk.cancelRequests[queue] ?? []).sorted().map { .cancelRequests(worker: $0) }
         places += (walk.batches[queue] ?? []).sorted().map { .batch($0) }
         for place in places {
             let end = try await examine(place, queue) { _ in }

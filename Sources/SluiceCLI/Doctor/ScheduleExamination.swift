@@ -7,7 +7,7 @@ extension Doctor {
     /// Finds schedules that have stalled although they are neither paused nor at their end.
     mutating func examineSchedules(_ snapshot: QueueSnapshot) async throws {
         for stored in try await broker.allSchedules(queue: snapshot.queue) {
-            let schedule = Schedule(stored, queue: snapshot.queue)
+            let schedule = OperationSchedule(stored, queue: snapshot.queue)
             let examination = ScheduleExamination(
                 schedule: schedule,
                 time: snapshot.time,
@@ -24,7 +24,7 @@ struct ScheduleExamination {
     /// interval.
     static let patience: Int64 = 300_000
 
-    let schedule: Schedule
+    let schedule: OperationSchedule
     /// The server's time in milliseconds.
     let time: Int64
     let hasLiveWorkers: Bool

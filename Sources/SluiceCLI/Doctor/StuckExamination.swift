@@ -4,13 +4,13 @@ import TerminalText
 
 extension Doctor {
     /// The number of recent minutes whose statistics give the speed of a queue.
-    private static let figureMinutes = 5
+    private static let statisticsMinutes = 5
     /// The number of blocked operations to examine in each queue.
     private static let blockedRead = 200
 
     /// Finds operations that wait longer than an hour or forever, and the reason.
     mutating func findStuck(_ snapshot: QueueSnapshot) async throws {
-        let recent = try await broker.recentFigures(queue: snapshot.queue, minutes: Self.figureMinutes)
+        let recent = try await broker.recentStatistics(queue: snapshot.queue, minutes: Self.statisticsMinutes)
         if let diagnosis = StuckExamination(snapshot: snapshot, recent: recent).diagnosis { chart.add(diagnosis) }
         for worker in snapshot.liveWorkers {
             if let diagnosis = StuckExamination.clock(of: worker, queue: snapshot.queue) { chart.add(diagnosis) }
@@ -50,7 +50,7 @@ struct StuckExamination {
     private static let skew: Int64 = 10_000
 
     let snapshot: QueueSnapshot
-    let recent: RecentFigures
+    let recent: RecentStatistics
 
     var diagnosis: Diagnosis? {
         guard ready > 0, !snapshot.paused, !snapshot.liveWorkers.isEmpty else { return nil }

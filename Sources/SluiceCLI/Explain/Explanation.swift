@@ -119,7 +119,7 @@ struct Explanation: Sendable {
 extension Situation {
     var id: String { detail.id.description }
 
-    /// Whether a cancel of the whole queue caught the operation while it waited, and no sweep has cleared it away yet.
+    /// Whether a cancel of the whole queue has ended the waiting operation, and no sweep has cleared it away yet.
     var isCancelledWithQueue: Bool { state == .cancelled && detail.record.state != .cancelled }
 
     func ago(_ time: Int64) -> String { TimeText.relative(time, now: now) }

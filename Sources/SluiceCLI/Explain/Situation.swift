@@ -63,7 +63,7 @@ struct SituationReader {
     /// The number of running operations to read: the ones that occupy a limited queue.
     private static let rows = 20
     /// The number of recent minutes whose statistics give the run time of bodies.
-    private static let figureMinutes = 10
+    private static let statisticsMinutes = 10
     /// The number of dependencies to read for each operation.
     static let neededRead = 5
     let client: SluiceClient
@@ -74,8 +74,8 @@ struct SituationReader {
     /// The largest number of operations for which chains are followed.
     private static let followed = 10
 
-    /// Explains why operations do not run, in order. Each explanation includes the chain of operations that the
-    /// operation waits for.
+    /// Explains why operations do not run, in the order of `details`. Each explanation includes the chain of operations
+    /// that the operation waits for.
     func explain(_ details: [OperationDetail]) async throws -> [Explanation] {
         var explanations = try await read(details).map { Explanation($0) }
         guard explanations.count <= Self.followed else { return explanations }
@@ -127,7 +127,7 @@ struct SituationReader {
         }
         var meanRuns: [String: Double] = [:]
         for queue in Set(details.filter { keys[$0.id] != nil }.map(\.queue)) {
-            let run = try await client.broker.recentFigures(queue: queue, minutes: Self.figureMinutes).sum.run
+            let run = try await client.broker.recentStatistics(queue: queue, minutes: Self.statisticsMinutes).sum.run
             let count = run.counts.reduce(0, +)
             if count > 0 { meanRuns[queue] = Double(run.microseconds) / Double(count) / 1_000_000 }
         }

@@ -37,7 +37,7 @@ extension EnqueueSettings {
         }
         let others: [(Bool, String)] = [
             (!groups.isEmpty, "--group"), (!after.isEmpty, "--after"), (unique != nil, "--unique"),
-            (key != nil, "--key"), (delay != nil, "--in"), (at != nil, "--at"), (noTrack, "--no-track"),
+            (limitKey != nil, "--limit-key"), (delay != nil, "--in"), (at != nil, "--at"), (noTrack, "--no-track"),
         ]
         guard let other = others.first(where: \.0)?.1 else { return }
         throw .usage("\(callback.option) and \(other) exclude each other", fix: "drop \(other)")

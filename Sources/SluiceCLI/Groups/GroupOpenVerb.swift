@@ -27,7 +27,7 @@ package struct GroupOpenVerb: Verb {
     }
 
     @Argument(help: "Name the group: 1 to 128 letters, digits, '.', '_' or '-'.") var name: String
-    @Option(name: .shortAndLong, help: "Keep the group in this queue (default).") var queue = Defaults.queue
+    @Option(name: .shortAndLong, help: "Keep the group in this queue (default).") var queue = SluiceDefaults.queue
     @Option(help: ArgumentHelp("Set the id, or any text: the same text is the same group.", valueName: "key"))
     var id: String?
     @Option(name: [.short, .customLong("tag")], help: "Add a tag; may be repeated.") var tag: [String] = []

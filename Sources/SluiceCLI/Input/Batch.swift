@@ -58,7 +58,7 @@ package struct Batch: Sendable {
 /// A part of a batch. Stores the envelope of each operation, and common fields once for all operations of a kind.
 package struct BatchPart: Sendable {
     /// The largest number of operations in a part.
-    static let most = 20 * Defaults.batch
+    static let most = 20 * SluiceDefaults.batch
     /// The number of latest kinds to compare a new operation with. Lines of a few queues and names often alternate.
     private static let comparedKinds = 8
     /// The placeholder for the id in a kind.

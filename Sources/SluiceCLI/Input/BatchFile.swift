@@ -8,7 +8,7 @@ package struct BatchFile: Sendable {
     private static let part = 1 << 18
     /// The number of parts with their text in memory at a time.
     private static let parts = 4 * ProcessInfo.processInfo.activeProcessorCount
-    private static let lineBytes = 2 * Defaults.operationBytes
+    private static let lineBytes = 2 * SluiceDefaults.operationBytes
 
     let errors: LineErrors
     private let reader: BatchLineReader

@@ -7,10 +7,10 @@ import TerminalText
 struct BatchLineReader: Sendable {
     private static let fields = [
         "name", "args", "queue", "priority", "in", "at", "tags", "headers", "id", "expires", "attempts", "runTimeout",
-        "track", "unique", "ifExists", "freshFor", "key", "after", "group", "onSuccess", "onEnd", "onFirstDeath",
+        "track", "unique", "ifExists", "freshFor", "limitKey", "after", "group", "onSuccess", "onEnd", "onFirstDeath",
     ]
     /// The depth of the arguments plus the line's own object.
-    private static let depth = Defaults.jsonDepth + 1
+    private static let depth = SluiceDefaults.jsonDepth + 1
 
     let defaults: EnqueueSettings
 
@@ -76,7 +76,7 @@ struct BatchLineReader: Sendable {
         }
 
         private static func object(_ bytes: ArraySlice<UInt8>, _ maximumDepth: Int) throws -> JSONObject {
-            let limits = JSONLimits(maximumBytes: 2 * Defaults.operationBytes, maximumDepth: maximumDepth)
+            let limits = JSONLimits(maximumBytes: 2 * SluiceDefaults.operationBytes, maximumDepth: maximumDepth)
             let value: JSONValue
             do { value = try JSONValue(parsing: bytes, limits: limits) } catch {
                 throw Mistake(message: "column \(error.column): found \(error.found), expected \(error.expected)")
@@ -127,7 +127,7 @@ extension BatchLineReader {
         case "unique": settings.unique = try text(key, value)
         case "ifExists": settings.ifExists = try DuplicatePolicy(typed: text(key, value))
         case "freshFor": settings.freshFor = try DurationText.parse(text(key, value))
-        case "key": settings.key = try text(key, value)
+        case "limitKey": settings.limitKey = try text(key, value)
         case "after": settings.after = try dependencies(key, value)
         case "group": settings.groups = try (value.arrayValue ?? [value]).map { try group(key, $0) }
         case "onSuccess": settings.callbacks.append(.init(when: .success, group: try group(key, value)))
@@ -158,9 +158,9 @@ extension BatchLineReader {
 }
 
 /// Reads a text in the form of `--after`, or a list of such texts.
-private func dependencies(_ key: String, _ value: JSONValue) throws -> [Dependency] {
-    guard let list = value.arrayValue else { return try Dependency.list(typed: text(key, value)) }
-    return try list.map { try Dependency(typed: text(key, $0)) }
+private func dependencies(_ key: String, _ value: JSONValue) throws -> [OperationDependency] {
+    guard let list = value.arrayValue else { return try OperationDependency.list(typed: text(key, value)) }
+    return try list.map { try OperationDependency(typed: text(key, $0)) }
 }
 
 private func group(_ key: String, _ value: JSONValue) throws -> IDReference {

@@ -1,7 +1,7 @@
 import Operations
 import Selectors
 
-extension Dependency {
+extension OperationDependency {
     /// Reads `ID`, `ID:run` or `ID:hold`, each optionally after `QUEUE/`. Any other text is the text of an `--id`.
     ///
     /// - Throws: `CLIError` with `.usage`.
@@ -17,10 +17,10 @@ extension Dependency {
     }
 
     /// Reads several dependencies, separated by commas.
-    static func list(typed text: String) throws(CLIError) -> [Dependency] {
-        var list: [Dependency] = []
+    static func list(typed text: String) throws(CLIError) -> [OperationDependency] {
+        var list: [OperationDependency] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-            list.append(try Dependency(typed: part.trimmingPrefix(" ").description))
+            list.append(try OperationDependency(typed: part.trimmingPrefix(" ").description))
         }
         return list
     }

@@ -35,7 +35,7 @@ package struct EnqueueInput: Sendable, Equatable {
     /// - Throws: `.tooLarge`.
     func check(sealedBy seal: (any EnvelopeSeal)?) throws(OperationsError) {
         // Encryption makes the arguments a third larger, so a small operation needs no check.
-        guard let seal, operation.envelope.count > Defaults.operationBytes / 2 else { return }
+        guard let seal, operation.envelope.count > SluiceDefaults.operationBytes / 2 else { return }
         _ = try seal.seal(operation.envelope, id: operation.id, queue: queue)
     }
 

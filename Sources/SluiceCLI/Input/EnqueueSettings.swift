@@ -22,8 +22,8 @@ package struct EnqueueSettings: Sendable {
     var unique: String?
     var ifExists: DuplicatePolicy?
     var freshFor: Duration?
-    var key: String?
-    var after: [Dependency] = []
+    var limitKey: String?
+    var after: [OperationDependency] = []
     /// The groups that the operation enters.
     var groups: [IDReference] = []
     /// The groups whose callback the operation is. `check` accepts at most one.
@@ -50,7 +50,7 @@ package struct EnqueueSettings: Sendable {
         guard unique == nil || !noTrack else {
             throw .usage("an operation with a unique key is always tracked", fix: "drop --no-track")
         }
-        guard key == nil || !noTrack else {
+        guard limitKey == nil || !noTrack else {
             throw .usage("an operation with a limit key is always tracked", fix: "drop --no-track")
         }
         guard after.isEmpty || !noTrack else {
@@ -93,7 +93,7 @@ package struct EnqueueSettings: Sendable {
         options.attempts = attempts
         options.expires = expires
         options.runTimeout = runTimeout
-        options.limitKey = key
+        options.limitKey = limitKey
         options.dependencies = after
         options.queue = queue
         options.uniqueness = unique.map {

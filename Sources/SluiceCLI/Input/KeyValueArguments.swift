@@ -71,7 +71,7 @@ extension [UInt8] {
 package enum InputFile {
     /// Reads a file, or stdin for `-`, up to the size limit of an operation.
     package static func read(_ path: String) throws(CLIError) -> [UInt8] {
-        try read(path, limit: Defaults.operationBytes)
+        try read(path, limit: SluiceDefaults.operationBytes)
     }
 
     /// Reads a file, or stdin for `-`, up to a limit in bytes.

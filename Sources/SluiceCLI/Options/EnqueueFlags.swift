@@ -60,15 +60,15 @@ package struct EnqueueFlags: ParsableArguments {
         help:
             "Set the limit key, for example a tenant: queue limit sets how many of a key run at once; keys get equal shares."
     )
-    var key: String?
+    var limitKey: String?
     @Option(
         help: ArgumentHelp(
             "Start when these operations of any queue have ended, for example ID,ID:run; if one does not finish: cancel (default), run or hold. May be repeated.",
             valueName: "id[:policy]"
         ),
-        transform: { try Dependency.list(typed: $0) }
+        transform: { try OperationDependency.list(typed: $0) }
     )
-    var after: [[Dependency]] = []
+    var after: [[OperationDependency]] = []
     @OptionGroup var groups: GroupFlags
     @Flag(help: "Keep no record unless the operation fails or is cancelled: faster.")
     var noTrack = false
@@ -86,7 +86,7 @@ package struct EnqueueFlags: ParsableArguments {
     /// The options as plain values, because property wrappers cost time at each access.
     package var settings: EnqueueSettings {
         EnqueueSettings(
-            queue: queue ?? Defaults.queue,
+            queue: queue ?? SluiceDefaults.queue,
             givenQueue: queue,
             priority: priority,
             delay: delay,
@@ -101,7 +101,7 @@ package struct EnqueueFlags: ParsableArguments {
             unique: unique,
             ifExists: ifExists,
             freshFor: freshFor,
-            key: key,
+            limitKey: limitKey,
             after: after.flatMap { $0 },
             groups: groups.group,
             callbacks: groups.callbacks

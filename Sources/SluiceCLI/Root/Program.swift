@@ -5,7 +5,7 @@ import TerminalText
 
 /// The running program, as messages and examples name it. A user's own binary has the same commands except `bench`.
 package enum Program {
-    package static let version = Defaults.version
+    package static let version = SluiceDefaults.version
 
     package static let name: String = {
         let path = CommandLine.arguments.first ?? "sluice"

@@ -21,7 +21,7 @@ package struct ScheduleAddVerb: Verb {
                   \(Program.name) schedule add cleanup noop --every 10m
                   \(Program.name) schedule add nightly report day=today --cron '0 3 * * *' --tz Europe/Berlin -q reports
                   \(Program.name) schedule add backup --cron '@daily' --jitter 15m --misfire skip -- ./backup.sh --all
-                  \(Program.name) schedule add sync sync --every 1m --overlap skip
+                  \(Program.name) schedule add sync sync --every 1m --if-exists skip
                   \(Program.name) schedule add nightly report --cron '0 4 * * *' --replace
 
                 A cron expression has the fields minute, hour, day of the month, month and day of the week, and before them the seconds if there \
@@ -29,7 +29,7 @@ package struct ScheduleAddVerb: Verb {
                 When the clocks of its zone change, a fixed time runs once: a skipped time runs at the first instant \
                 after it, a repeated time at its first occurrence. A cron expression with * as minute or hour runs by \
                 elapsed time instead (*/15 * * * *: every 15 minutes), and skips times that the clocks skip.
-                --overlap: skip and join enqueue nothing while an earlier operation waits or runs; replace cancels the \
+                --if-exists: skip and join enqueue nothing while an earlier operation waits or runs; replace cancels the \
                 earlier one; enqueue runs the new one after it; keepLatest lets a running one continue, and of the \
                 waiting ones keeps only the latest.
                 Adding an unchanged schedule again changes nothing. To replace a schedule with this id by a different \
@@ -49,7 +49,7 @@ package struct ScheduleAddVerb: Verb {
     var args: String?
     @OptionGroup var time: RecurrenceFlags
     @Option(name: .shortAndLong, help: "Enqueue into this queue (default).")
-    var queue = Defaults.queue
+    var queue = SluiceDefaults.queue
     @Option(
         name: .shortAndLong,
         help: "Set the priority: veryLow, low, normal, high or veryHigh.",
@@ -72,7 +72,7 @@ package struct ScheduleAddVerb: Verb {
             valueName: "join|skip|replace|enqueue|keepLatest"
         )
     )
-    var overlap: ScheduleRules.Overlap?
+    var ifExists: ScheduleRules.IfExists?
     @Option(help: "Delay each operation by up to this time, for example 30s.", transform: DurationText.parse)
     var jitter: Duration = .zero
     @Option(
@@ -103,7 +103,7 @@ package struct ScheduleAddVerb: Verb {
         }
         _ = try time.recurrence()
         try headers.check()
-        try ScheduleControl.checkKey(words[0], overlap)
+        try ScheduleControl.checkKey(words[0], ifExists)
         _ = try options.operation(name: name, arguments: Array("{}".utf8), serverTime: nil)
     }
 
@@ -128,7 +128,7 @@ package struct ScheduleAddVerb: Verb {
             anchor: 0,
             rules: ScheduleRules(
                 misfire: misfire,
-                overlap: overlap,
+                ifExists: ifExists,
                 jitter: jitter,
                 start: bounds.start,
                 end: bounds.end
@@ -183,7 +183,7 @@ package struct ScheduleAddVerb: Verb {
     private func store(
         _ definition: ScheduleDefinition,
         _ client: SluiceClient
-    ) async throws -> (schedule: Schedule, outcome: ScheduleControl.Stored) {
+    ) async throws -> (schedule: OperationSchedule, outcome: ScheduleControl.Stored) {
         do {
             return try await client.schedules.store(definition, id, queue: queue, mayReplace: replace)
         } catch let error as OperationsError where error.code == .refused && !replace {
@@ -197,4 +197,4 @@ package struct ScheduleAddVerb: Verb {
 }
 
 extension ScheduleRules.Misfire: ExpressibleByArgument {}
-extension ScheduleRules.Overlap: ExpressibleByArgument {}
+extension ScheduleRules.IfExists: ExpressibleByArgument {}

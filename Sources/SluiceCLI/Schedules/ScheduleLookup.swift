@@ -13,11 +13,11 @@ package struct ScheduleTargets: ParsableArguments {
     /// Finds the schedules with these ids, each in the one queue that has it.
     ///
     /// - Throws: `.notFound` with the nearest id; `.usage` for an id that is in several queues, with their names.
-    func find(_ client: SluiceClient) async throws -> [Schedule] {
+    func find(_ client: SluiceClient) async throws -> [OperationSchedule] {
         try await Self.find(ids, queue: queue, client)
     }
 
-    static func find(_ ids: [String], queue: String?, _ client: SluiceClient) async throws -> [Schedule] {
+    static func find(_ ids: [String], queue: String?, _ client: SluiceClient) async throws -> [OperationSchedule] {
         for id in ids { try NameRule.check(id, role: "schedule") }
         if let queue { try await client.knownQueue(queue) }
         let all = try await client.schedules.all(queue: queue)

@@ -6,7 +6,7 @@ import TerminalText
 
 /// A schedule as JSON: `docs/schema/schedule.json`.
 enum ScheduleJSON {
-    static func object(_ schedule: Schedule) -> JSONValue {
+    static func object(_ schedule: OperationSchedule) -> JSONValue {
         let (recurrence, stored, rules) = (schedule.recurrence, schedule.stored, schedule.rules)
         return [
             "v": 1,
@@ -26,7 +26,7 @@ enum ScheduleJSON {
             "overlapped": time(stored.runs.overlappedAt),
             "fault": JSONValue(schedule.fault),
             "misfire": .string(rules.misfire.rawValue),
-            "overlap": JSONValue(rules.overlap?.rawValue),
+            "ifExists": JSONValue(rules.ifExists?.rawValue),
             "jitterSeconds": JSONValue(Double(rules.jitter.wholeMilliseconds) / 1000),
             "start": time(rules.start?.milliseconds),
             "end": time(rules.end?.milliseconds),
@@ -41,7 +41,7 @@ enum ScheduleJSON {
 /// Formats a schedule as text.
 enum ScheduleText {
     /// The next run, or the reason why the schedule does not run.
-    static func sentence(_ schedule: Schedule, now: Int64) -> String {
+    static func sentence(_ schedule: OperationSchedule, now: Int64) -> String {
         switch schedule.state {
         case .active:
             let due = schedule.stored.due ?? now
@@ -59,7 +59,7 @@ enum ScheduleText {
     }
 
     /// The command that makes the schedule run; nil = none.
-    static func fix(_ schedule: Schedule) -> String? {
+    static func fix(_ schedule: OperationSchedule) -> String? {
         switch schedule.state {
         case .active, .over: nil
         case .paused: "\(Program.name) schedule resume \(schedule.id) -q \(schedule.queue)"

@@ -46,7 +46,7 @@ package struct ScheduleListVerb: Verb {
         return .done
     }
 
-    private func table(_ schedules: [Schedule], _ invocation: Invocation) -> Table {
+    private func table(_ schedules: [OperationSchedule], _ invocation: Invocation) -> Table {
         let names = ["ID", "QUEUE", "WHEN", "NEXT", "LAST", "ENQUEUED", "NAME"]
         var table = Table(names.map { TableColumn($0) })
         func time(_ milliseconds: Int64?) -> String {
@@ -101,7 +101,7 @@ package struct ScheduleShowVerb: Verb {
         return .done
     }
 
-    private func lines(_ schedule: Schedule, _ snapshot: QueueSnapshot, _ invocation: Invocation) -> [String] {
+    private func lines(_ schedule: OperationSchedule, _ snapshot: QueueSnapshot, _ invocation: Invocation) -> [String] {
         func time(_ milliseconds: Int64) -> String {
             TimeText.format(milliseconds, invocation.settings.time.content, now: snapshot.time)
         }
@@ -118,7 +118,7 @@ package struct ScheduleShowVerb: Verb {
         lines.append("when       " + (schedule.recurrence?.description ?? "unreadable"))
         lines.append("operation  \(schedule.name) in queue \(schedule.queue)")
         lines.append("misfire    \(rules.misfire.rawValue)")
-        if let overlap = rules.overlap { lines.append("overlap    \(overlap.rawValue)") }
+        if let policy = rules.ifExists { lines.append("if exists  \(policy.rawValue)") }
         if rules.jitter > .zero { lines.append("jitter     up to \(DurationText.coarse(rules.jitter))") }
         if let start = rules.start { lines.append("start      \(time(start.milliseconds))") }
         if let end = rules.end { lines.append("end        \(time(end.milliseconds))") }
@@ -252,7 +252,7 @@ package struct ScheduleRunVerb: Verb {
             } else {
                 invocation.console.print(["\(reference.id)"])
                 if !reference.isNew {
-                    invocation.console.note("\(reference.id) is in flight (overlap): nothing was enqueued")
+                    invocation.console.note("\(reference.id) is in flight (--if-exists): nothing was enqueued")
                 }
             }
         }
@@ -280,12 +280,12 @@ struct ScheduleChanges {
         _ verb: String,
         _ participle: String,
         _ already: String,
-        _ change: (SluiceClient, Schedule) async throws -> Bool
+        _ change: (SluiceClient, OperationSchedule) async throws -> Bool
     ) async throws -> ExitStatus {
         let many = targets.ids.count == 1 ? "schedule \(targets.ids[0])" : "\(targets.ids.count) schedules"
         try invocation.beginChange(asking: "\(verb) \(many)")
         let client = try await invocation.connectReadingClock()
-        var outcomes: [(schedule: Schedule, isChanged: Bool)] = []
+        var outcomes: [(schedule: OperationSchedule, isChanged: Bool)] = []
         for schedule in try await targets.find(client) {
             outcomes.append((schedule, try await change(client, schedule)))
         }

@@ -56,8 +56,8 @@ extension Change {
             var rest = Array(zip(references, findings))[...]
             while !rest.isEmpty {
                 if let status = interruption.received.status { return interrupted(status) }
-                try await add(try await rows(rest.prefix(Defaults.batch)))
-                rest = rest.dropFirst(Defaults.batch)
+                try await add(try await rows(rest.prefix(SluiceDefaults.batch)))
+                rest = rest.dropFirst(SluiceDefaults.batch)
                 let done = QuantityText.grouped(references.count - rest.count)
                 invocation.console.showStatus("\(done) of \(QuantityText.grouped(references.count))")
             }

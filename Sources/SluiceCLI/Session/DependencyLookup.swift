@@ -47,7 +47,7 @@ struct DependencyLookup: Sendable {
     /// Sets the queues of new dependencies of an existing operation.
     ///
     /// - Throws: `CLIError` if an id is in several queues, with their names.
-    func complete(_ dependencies: [Dependency], of queue: String) async throws -> [Dependency] {
+    func complete(_ dependencies: [OperationDependency], of queue: String) async throws -> [OperationDependency] {
         let open = dependencies.filter { $0.queue == nil }.map(\.id)
         let findings = try await Locator(client).find(open.map { IDReference(queue: nil, .full($0)) })
         var queues: [OperationID: String] = [:]
@@ -58,7 +58,9 @@ struct DependencyLookup: Sendable {
             case .notFound: break
             }
         }
-        return dependencies.map { Dependency($0.id, queue: $0.queue ?? queues[$0.id] ?? queue, onFailure: $0.policy) }
+        return dependencies.map {
+            OperationDependency($0.id, queue: $0.queue ?? queues[$0.id] ?? queue, onFailure: $0.policy)
+        }
     }
 
     private static func ambiguous(_ id: OperationID, _ queues: Set<String>) -> CLIError {

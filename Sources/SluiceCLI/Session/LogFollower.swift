@@ -68,7 +68,8 @@ struct LogFollower: Sendable {
     private func noteDropped(_ count: Int, shown: Int, _ last: Int?) {
         guard count > 0, last.map({ $0 > shown }) ?? true else { return }
         let lines = "\(QuantityText.grouped(count)) earlier \(count == 1 ? "line is" : "lines are") left out"
-        let limits = "\(QuantityText.grouped(Defaults.logLines)) lines and \(QuantityText.bytes(Defaults.logBytes))"
+        let limits =
+            "\(QuantityText.grouped(SluiceDefaults.logLines)) lines and \(QuantityText.bytes(SluiceDefaults.logBytes))"
         invocation.console.note(
             "\(lines): a log stores only its newest \(limits); for longer logs, let the program write a file"
         )

@@ -59,7 +59,7 @@ package struct Settings: Sendable {
             ["always": true, "bulk": false][$0]
         }
         (redis, redisURL) = try source.redis(options.redis)
-        namespace = try source.value(options.namespace, .namespace, Defaults.namespace) {
+        namespace = try source.value(options.namespace, .namespace, SluiceDefaults.namespace) {
             NameRule.allows($0) ? $0 : nil
         }
         connectTimeout = try source.value(options.connectTimeout, .connectTimeout, .seconds(2)) {

@@ -155,7 +155,7 @@ struct BatchEnqueue: Sendable {
         let queues = Dictionary(grouping: requests, by: \.queue).sorted { $0.key < $1.key }
         for (queue, requests) in queues {
             let operations = requests.map(\.operation)
-            let (outcomes, isConfirmed) = try await client.handOver(
+            let (outcomes, isConfirmed) = try await client.outcomes(
                 operations,
                 queue: queue,
                 durability: verb.how.durability
@@ -246,10 +246,10 @@ extension BatchEnqueue {
             invocation.console.warn("line \(first): \(many) before being due, and never start")
         }
         guard !invocation.console.quiet else { return }
-        let large = batch.count(largerThan: Defaults.operationWarningBytes)
+        let large = batch.count(largerThan: SluiceDefaults.operationWarningBytes)
         if large > 0 {
             invocation.console.warn(
-                "\(QuantityText.grouped(large)) have more than \(QuantityText.bytes(Defaults.operationWarningBytes)) of arguments, "
+                "\(QuantityText.grouped(large)) have more than \(QuantityText.bytes(SluiceDefaults.operationWarningBytes)) of arguments, "
                     + "which are sent with each claim; store them elsewhere and pass their address"
             )
         }

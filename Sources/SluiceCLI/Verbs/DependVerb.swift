@@ -31,14 +31,14 @@ package struct DependVerb: Verb {
             "Add these dependencies, as --after of enqueue does; may be repeated.",
             valueName: "id[:policy]"
         ),
-        transform: { try Dependency.list(typed: $0) }
+        transform: { try OperationDependency.list(typed: $0) }
     )
-    var after: [[Dependency]] = []
+    var after: [[OperationDependency]] = []
     @Option(
         help: ArgumentHelp("Remove these dependencies; may be repeated.", valueName: "id"),
-        transform: { try Dependency.list(typed: $0) }
+        transform: { try OperationDependency.list(typed: $0) }
     )
-    var notAfter: [[Dependency]] = []
+    var notAfter: [[OperationDependency]] = []
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
@@ -51,10 +51,10 @@ package struct DependVerb: Verb {
     /// The dependencies to remove, with their queues. Compares them with the operation's own list, since a dependency
     /// may no longer exist.
     private func known(
-        _ dependencies: [Dependency],
+        _ dependencies: [OperationDependency],
         of detail: OperationDetail,
         _ client: SluiceClient
-    ) async throws -> [Dependency] {
+    ) async throws -> [OperationDependency] {
         guard !dependencies.isEmpty else { return [] }
         let needs = try await client.broker.edges(.needs, of: detail.id, queue: detail.queue)
         return try dependencies.flatMap { dependency in
@@ -69,7 +69,7 @@ package struct DependVerb: Verb {
                     id: detail.id
                 )
             }
-            return found.map { Dependency($0.id, queue: $0.queue ?? detail.queue) }
+            return found.map { OperationDependency($0.id, queue: $0.queue ?? detail.queue) }
         }
     }
 

@@ -26,7 +26,7 @@ package struct EnqueueVerb: Verb {
                   \(Program.name) enqueue --cwd /srv --env LEVEL=3 --stdin list.txt -- ./sort.sh
                   find . -name '*.png' -printf 'optipng "%p"\\n' | \(Program.name) enqueue --lines -
                   \(Program.name) enqueue sync account:=7 --unique 'sync 7' --if-exists replace
-                  \(Program.name) enqueue import file=a.csv -q imports --key acme --header tenant=acme
+                  \(Program.name) enqueue import file=a.csv -q imports --limit-key acme --header tenant=acme
                   \(Program.name) enqueue sync page:=1 --group $group
                   \(Program.name) enqueue report --on-success $group
                   id=$(\(Program.name) enqueue sleep seconds:=60 --in 10m -o id)

@@ -119,7 +119,7 @@ extension QueueCancel {
                 state: .executing,
                 queue: queue,
                 cursor: nil,
-                limit: Defaults.batch
+                limit: SluiceDefaults.batch
             ).operations.filter { $0.record.fence <= through }
             guard !running.isEmpty else { return }
             let outcomes = try await client.broker.cancel(
@@ -140,7 +140,7 @@ extension QueueCancel {
                 state: .executing,
                 queue: queue,
                 cursor: cursor,
-                limit: Defaults.batch
+                limit: SluiceDefaults.batch
             )
             fences += page.operations.map(\.record.fence)
             cursor = page.cursor

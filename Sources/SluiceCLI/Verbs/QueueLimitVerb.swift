@@ -28,7 +28,7 @@ package struct QueueLimitVerb: Verb {
                 concurrency=N: at most N operations of the queue run at once, on all workers together; 1 makes it a serial queue. A change holds \
                 for the next operations; what runs goes on. rate=N/TIME: N operations start in that time, on all workers together. Starts that are \
                 not used are saved, up to burst=B (without it, as many as start in a second, at least 1). So in any TIME at most N + B start: with \
-                rate=5/s burst=5 up to 10 in the first second, then 5. key.concurrency=N: of the operations with one limit key (enqueue --key) at most N run at once; \
+                rate=5/s burst=5 up to 10 in the first second, then 5. key.concurrency=N: of the operations with one limit key (enqueue --limit-key) at most N run at once; \
                 key:KEY.concurrency=N sets it for one key. key.rate=N/TIME and key.burst=B: so many of one key start, likewise. Keys get equal shares of a busy queue; key:KEY.weight=N gives one key N times as much. \
                 none removes a limit. Without a limit after the queue: shows its limits.
                 """

@@ -111,7 +111,7 @@ private struct Rerun: Sendable {
                 )
             }
         }
-        _ = try await client.handOver(new, queue: queue ?? place, durability: .none)
+        _ = try await client.outcomes(new, queue: queue ?? place, durability: .none)
         return rows
     }
 

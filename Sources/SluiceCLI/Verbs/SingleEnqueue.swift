@@ -19,7 +19,7 @@ struct SingleEnqueue: Sendable {
         let waits = verb.wait || verb.follow
         announce(reference, name, waits: waits)
         let bytes = request.operation.envelope.count
-        if bytes > Defaults.operationWarningBytes {
+        if bytes > SluiceDefaults.operationWarningBytes {
             invocation.console.warn(
                 "\(QuantityText.bytes(bytes)) of arguments are sent with each claim; store them elsewhere and pass their address"
             )

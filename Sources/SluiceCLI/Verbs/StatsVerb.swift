@@ -44,15 +44,15 @@ package struct StatsVerb: Verb {
             if queue.isEmpty { return }
             throw CLIError.usage("--queue needs --since", fix: "\(Program.name) stats --since 1h -q \(queue[0])")
         }
-        _ = try FiguresSpan(since: since, from: .minute)
+        _ = try StatisticsSpan(since: since, from: .minute)
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let client = try await invocation.connect()
         if let since {
-            let query = try FiguresSpan(since: since, from: .minute).query
-            let reader = try await FiguresReader(client, queue)
-            QueueFigures.print(try await QueueFigures.read(reader, query), query, reader, invocation)
+            let query = try StatisticsSpan(since: since, from: .minute).query
+            let reader = try await StatisticsReader(client, queue)
+            QueueStatistics.print(try await QueueStatistics.read(reader, query), query, reader, invocation)
             return .done
         }
         let snapshot = try await client.snapshot(executingRows: 20)

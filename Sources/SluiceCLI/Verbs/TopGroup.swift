@@ -58,7 +58,7 @@ package struct TopNamesVerb: Verb {
         help:
             "Sort by this, the largest first: count, errors, wait, run, total, change (count; with --compare: change)."
     )
-    var sort: FiguresOrder?
+    var sort: StatisticsOrder?
     @Option(help: "Show at most n names (20).")
     var limit = 20
     @OptionGroup package var global: GlobalOptions
@@ -75,34 +75,34 @@ package struct TopNamesVerb: Verb {
         _ = try span
     }
 
-    private var span: FiguresSpan {
+    private var span: StatisticsSpan {
         get throws {
-            guard let compare else { return try FiguresSpan(since: since, from: .hour) }
-            return try FiguresSpan(since: since, comparedWith: compare)
+            guard let compare else { return try StatisticsSpan(since: since, from: .hour) }
+            return try StatisticsSpan(since: since, comparedWith: compare)
         }
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let span = try span
-        let reader = try await FiguresReader(try await invocation.connect(), queue)
+        let reader = try await StatisticsReader(try await invocation.connect(), queue)
         let now = try await reader.read(span.query)
-        var before: [(queue: String, reply: FiguresReply)]?
+        var before: [(queue: String, reply: StatisticsReply)]?
         if let earlier = span.before { before = try await reader.read(earlier) }
         let order = sort ?? (before == nil ? .count : .change)
-        let rows = NameFigures.sorted(NameFigures.merge(now, before: before), by: order)
+        let rows = NameStatistics.sorted(NameStatistics.merge(now, before: before), by: order)
         let time = now.map(\.reply.time).max() ?? invocation.now
         NameReport(rows: rows, limit: limit, span: span, time: time, reader: reader).print(invocation)
         return .done
     }
 }
 
-/// Prints statistics by name: `docs/schema/names-figures.json`.
+/// Prints statistics by name: `docs/schema/names-statistics.json`.
 private struct NameReport {
-    let rows: [NameFigures]
+    let rows: [NameStatistics]
     let limit: Int
-    let span: FiguresSpan
+    let span: StatisticsSpan
     let time: Int64
-    let reader: FiguresReader
+    let reader: StatisticsReader
 
     func print(_ invocation: Invocation) {
         let console = invocation.console
@@ -112,8 +112,8 @@ private struct NameReport {
         case .jsonl: console.print(shown.map { $0.json.serialized() })
         case .id: console.print(shown.compactMap(\.name))
         case .table, .wide, .csv:
-            let columns = NameFigures.columns(isCompared: span.before != nil)
-            let table = FiguresText.table(columns, shown, invocation.format)
+            let columns = NameStatistics.columns(isCompared: span.before != nil)
+            let table = StatisticsText.table(columns, shown, invocation.format)
             if !shown.isEmpty || invocation.format == .csv {
                 console.print(table, invocation.format, showsHeader: invocation.options.showsHeader)
             }
@@ -123,20 +123,20 @@ private struct NameReport {
     }
 
     private func note(_ shown: Int) -> String {
-        var parts = [FiguresText.span(span.query.times(at: time))]
+        var parts = [StatisticsText.span(span.query.times(at: time))]
         if rows.isEmpty { parts = ["nothing ran \(parts[0])"] }
         if let before = span.before {
-            parts.append("compared with what ran " + FiguresText.span(before.times(at: time)))
+            parts.append("compared with what ran " + StatisticsText.span(before.times(at: time)))
         }
         if shown < rows.count { parts.append("\(shown) of \(QuantityText.grouped(rows.count)) names: --limit") }
         return parts.joined(separator: "; ")
     }
 
-    private func json(_ shown: [NameFigures]) -> JSONValue {
-        let before = span.before.map { JSONValue.object(JSONObject(FiguresJSON.span($0.times(at: time)))) }
+    private func json(_ shown: [NameStatistics]) -> JSONValue {
+        let before = span.before.map { JSONValue.object(JSONObject(StatisticsJSON.span($0.times(at: time)))) }
         let members: [(String, JSONValue)] =
             [("v", 1), ("time", OperationJSON.time(time)), ("namespace", .string(reader.client.namespace))]
-            + FiguresJSON.span(span.query.times(at: time))
+            + StatisticsJSON.span(span.query.times(at: time))
             + [
                 ("compared", before ?? .null), ("total", .number(rows.count)),
                 ("names", .array(shown.map(\.json))), ("absentNodes", AbsentNode.json(reader.absent)),
@@ -167,7 +167,7 @@ package struct TopQueuesVerb: Verb {
     @Option(help: "Rank what happened since this long ago (1h).", transform: DurationText.parse)
     var since: Duration = .seconds(3600)
     @Option(help: "Sort by this, the largest first: count, errors, wait, run, total (count).")
-    var sort = FiguresOrder.count
+    var sort = StatisticsOrder.count
     @Option(help: "Show at most n queues (20).")
     var limit = 20
     @OptionGroup package var global: GlobalOptions
@@ -179,17 +179,17 @@ package struct TopQueuesVerb: Verb {
             throw CLIError.usage("--limit is \(limit); expected at least 1", fix: "--limit 20")
         }
         guard sort != .change else { throw CLIError.usage("--sort change is for top names", fix: "--sort run") }
-        _ = try FiguresSpan(since: since, from: .minute)
+        _ = try StatisticsSpan(since: since, from: .minute)
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let query = try FiguresSpan(since: since, from: .minute).query
-        let reader = try await FiguresReader(try await invocation.connect(), [])
-        let rows = try await QueueFigures.read(reader, query).sorted { left, right in
-            let (first, second) = (sort.value(of: left.figures), sort.value(of: right.figures))
+        let query = try StatisticsSpan(since: since, from: .minute).query
+        let reader = try await StatisticsReader(try await invocation.connect(), [])
+        let rows = try await QueueStatistics.read(reader, query).sorted { left, right in
+            let (first, second) = (sort.value(of: left.statistics), sort.value(of: right.statistics))
             return first == second ? left.queue < right.queue : first > second
         }
-        QueueFigures.print(Array(rows.prefix(limit)), query, reader, invocation)
+        QueueStatistics.print(Array(rows.prefix(limit)), query, reader, invocation)
         return .done
     }
 }

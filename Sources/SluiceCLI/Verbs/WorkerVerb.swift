@@ -77,7 +77,7 @@ package struct WorkerVerb: Verb {
     }
 
     @Option(name: [.customShort("c"), .customLong("slots")], help: "Run up to this many operations at the same time.")
-    var slots = Defaults.slots
+    var slots = SluiceDefaults.slots
     @Option(name: .shortAndLong, help: "Serve these queues (default).")
     var queue: [String] = []
     @Option(help: "Show this label for the worker (host and process id).")
@@ -93,9 +93,9 @@ package struct WorkerVerb: Verb {
     @Flag(help: "Pass the Redis URL, with its password, and the namespace to programs, so that they can use sluice.")
     var passRedis = false
     @Option(help: "When stopping, wait this long for running operations (30s).", transform: DurationText.parse)
-    var drainTimeout = Defaults.drainTimeout
+    var drainTimeout = SluiceDefaults.drainTimeout
     @Option(help: "Give a cancelled operation this time to end (10s).", transform: DurationText.parse)
-    var cancelGrace = Defaults.cancelGrace
+    var cancelGrace = SluiceDefaults.cancelGrace
     @Option(
         help: ArgumentHelp(
             "Let bodies go on this long while Redis does not answer (10m); NAME=TIME and queue:NAME=TIME for some.",
@@ -134,7 +134,7 @@ package struct WorkerVerb: Verb {
     @Option(help: .hidden, transform: DurationText.parse)
     var watchInterval = Duration.seconds(60)
     @Option(help: .hidden, transform: DurationText.parse)
-    var lease = Defaults.lease
+    var lease = SluiceDefaults.lease
     @OptionGroup package var global: GlobalOptions
 
     /// The largest number of processes. A larger one is probably a mistake.
@@ -222,7 +222,8 @@ package struct WorkerVerb: Verb {
         WorkerConfiguration(
             name: name,
             queues: queue.isEmpty
-                ? .named([QueueShare(Defaults.queue)]) : try QueueSelection(parsing: queue.joined(separator: ",")),
+                ? .named([QueueShare(SluiceDefaults.queue)])
+                : try QueueSelection(parsing: queue.joined(separator: ",")),
             slots: slots,
             lease: lease,
             drainTimeout: drainTimeout,

@@ -44,7 +44,7 @@ package struct WorkersListVerb: Verb {
                   \(Program.name) workers ls --lost -o jsonl | jq 'select(.dead > 0)'
 
                 A worker is LOST from the end of its lease until another worker has recovered its operations. Then it \
-                is in the history, with the outcome of its operations: handed back (recovered, to run elsewhere), dead \
+                is in the history, with the outcome of its operations: recovered (recovered, to run elsewhere), dead \
                 (lost too often), or cancelled.
                 """,
             aliases: ["list"]
@@ -64,7 +64,7 @@ package struct WorkersListVerb: Verb {
         let snapshot = try await client.snapshot(executingRows: 0)
         // One more than is shown reveals whether further ones exist. Formats for programs list lost workers only with
         // --lost.
-        let limit = lost ? Defaults.lostWorkersKept : Self.newest + 1
+        let limit = lost ? SluiceDefaults.lostWorkersKept : Self.newest + 1
         let queues = snapshot.queues.map(\.queue)
         let history = try await client.broker.lostWorkers(queues: queues, limit: limit)
         let report = WorkersReport(
@@ -180,7 +180,7 @@ package struct WorkersShowVerb: Verb {
         console.print("id \(worker.id)  pid \(worker.info.map { "\($0.pid)" } ?? "-")\(beat)")
         console.print("its operations: \(worker.fate), \(time(worker.recoveredAt))")
         for (queue, id) in worker.operations { console.print("  \(queue)/\(id)") }
-        let more = worker.handedBack + worker.dead + worker.cancelled - worker.operations.count
+        let more = worker.recovered + worker.dead + worker.cancelled - worker.operations.count
         if more > 0 { console.print("  and \(QuantityText.grouped(more)) more") }
     }
 
@@ -281,7 +281,7 @@ enum WorkerJSON {
             "beatAt": worker.beatAt > 0 ? OperationJSON.time(worker.beatAt) : .null,
             "lostAt": OperationJSON.time(worker.lostAt),
             "recoveredAt": OperationJSON.time(worker.recoveredAt),
-            "handedBack": .number(worker.handedBack),
+            "recovered": .number(worker.recovered),
             "dead": .number(worker.dead),
             "cancelled": .number(worker.cancelled),
             "operations": .array(

@@ -19,7 +19,7 @@ final class StopSignals: Service {
     private struct State {
         var received: [Int32] = []
         /// The actions of the first and the second signal; nil before the worker exists.
-        var actions: (drain: @Sendable () -> Void, abandon: @Sendable () -> Void)?
+        var actions: (drain: @Sendable () -> Void, stopNow: @Sendable () -> Void)?
     }
 
     private let state = Mutex(State())
@@ -39,8 +39,8 @@ final class StopSignals: Service {
     }
 
     /// Sets the actions of a worker.
-    func attach(drain: @escaping @Sendable () -> Void, abandon: @escaping @Sendable () -> Void) {
-        state.withLock { $0.actions = (drain, abandon) }
+    func attach(drain: @escaping @Sendable () -> Void, stopNow: @escaping @Sendable () -> Void) {
+        state.withLock { $0.actions = (drain, stopNow) }
     }
 
     /// The exit status. A completed drain is a success.
@@ -62,7 +62,7 @@ final class StopSignals: Service {
         if count == 0 { return }
         guard let actions, count <= 2 else { exit(status.rawValue) }
         if count == 1 { return actions.drain() }
-        actions.abandon()
+        actions.stopNow()
         let status = status
         DispatchQueue.global(qos: .userInteractive).asyncAfter(deadline: .now() + Self.patience) {
             exit(status.rawValue)

@@ -79,7 +79,7 @@ struct WorkerRun: Sendable {
             board: board,
             logger: logger
         )
-        signals.attach(drain: supervisor.stop, abandon: supervisor.stop)
+        signals.attach(drain: supervisor.stop, stopNow: supervisor.stop)
         return try await telling(supervisor.health) {
             logger.info("supervising", metadata: ["processes": "\(processes)", "pid": "\(getpid())"])
             return await supervisor.run() ?? signals.status
@@ -148,8 +148,8 @@ struct WorkerRun: Sendable {
                 )
             }
             worker.stopProcess()
-        } abandon: {
-            worker.abandon()
+        } stopNow: {
+            worker.stopNow()
         }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(

@@ -38,8 +38,8 @@ extension MonitorView {
     private func text(of dialog: Dialog) -> (title: String, lines: [[Span]]) {
         switch dialog {
         case .bulk(let question): return text(of: question)
-        case .steer(let order, let worker):
-            let (verb, what) = Self.consequence(order)
+        case .control(let command, let worker):
+            let (verb, what) = Self.consequence(command)
             let running = "\(worker.inFlight) running, queues \(worker.servedQueues.joined(separator: ","))"
             return (
                 "\(verb) worker \(SafeText.line(worker.label))?",
@@ -74,8 +74,8 @@ extension MonitorView {
         }
     }
 
-    private static func consequence(_ order: WorkerOrder) -> (verb: String, what: String) {
-        switch order {
+    private static func consequence(_ command: WorkerCommand) -> (verb: String, what: String) {
+        switch command {
         case .quiet: ("Quiet", "It claims nothing more. Running operations continue.")
         case .resume: ("Resume", "It claims again.")
         case .stop: ("Stop", "It claims nothing more, drains, gives the rest back, and ends.")

@@ -53,7 +53,7 @@ extension MonitorView {
             Span(rate("err", rates.failed), rates.failed ?? 0 > 0 ? .dead : .plain),
         ]
         let hasProblem = model.board.map { $0.liveWorkers.count < $0.workers.count || !$0.unhandled.isEmpty } ?? true
-        let percentiles = model.figures.map { Self.percentiles($0.sum.recent) } ?? []
+        let percentiles = model.statistics.map { Self.percentiles($0.sum.recent) } ?? []
         if !hasProblem { spans += percentiles }
         if let board = model.board {
             let lost = board.workers.count - board.liveWorkers.count
@@ -78,8 +78,8 @@ extension MonitorView {
     }
 
     /// `wait p50 0.8s p95 4.1s   run p50 0.2s p95 2.9s`, over the recent minutes.
-    private static func percentiles(_ figures: Figures) -> [Span] {
-        [("  wait", figures.wait), (" run", figures.run)].map { word, histogram in
+    private static func percentiles(_ statistics: Statistics) -> [Span] {
+        [("  wait", statistics.wait), (" run", statistics.run)].map { word, histogram in
             Span(
                 "\(word) p50 \(milliseconds(histogram.percentile(0.5))) p95 \(milliseconds(histogram.percentile(0.95)))"
             )
@@ -92,7 +92,7 @@ extension MonitorView {
 
     /// Draws the ended operations of each second since the monitor began, and with statistics also of the last hour.
     private func drawSparkline(on grid: inout Grid, y: Int) {
-        let hasHour = model.figures != nil
+        let hasHour = model.statistics != nil
         let width = hasHour ? min(30, (size.width - 34) / 2) : min(60, size.width - 20)
         let values = Array(model.board?.throughput.suffix(width) ?? [])
         let end = grid.put("out/s ", x: 1, y: y, look: Look(values.isEmpty ? .dim : .plain))
@@ -104,16 +104,18 @@ extension MonitorView {
             let seconds = hasHour ? "" : " in \(values.count)s"
             grid.put(" max \(QuantityText.rate(values.max()))\(seconds)", x: next, y: y, look: Look(.dim))
         }
-        if let figures = model.figures { drawHour(figures, on: &grid, x: end + width + 13, y: y, width: width) }
+        if let statistics = model.statistics {
+            drawHour(statistics, on: &grid, x: end + width + 13, y: y, width: width)
+        }
     }
 
     /// Draws the ended attempts of the last hour.
-    private func drawHour(_ figures: FiguresBoard, on grid: inout Grid, x: Int, y: Int, width: Int) {
-        let values = FiguresBoard.columns(figures.sum.ended, count: width)
+    private func drawHour(_ statistics: StatisticsBoard, on grid: inout Grid, x: Int, y: Int, width: Int) {
+        let values = StatisticsBoard.columns(statistics.sum.ended, count: width)
         let end = grid.put("1h ", x: x, y: y)
         let bars = Sparkline.text(values, ascii: style.usesASCII)
         let next = grid.put(bars, x: end, y: y, look: Look(.finished))
-        grid.put(" \(QuantityText.count(Int64(figures.sum.ended.reduce(0, +))))", x: next, y: y, look: Look(.dim))
+        grid.put(" \(QuantityText.count(Int64(statistics.sum.ended.reduce(0, +))))", x: next, y: y, look: Look(.dim))
     }
 
     private func drawTabs(on grid: inout Grid, y: Int) {

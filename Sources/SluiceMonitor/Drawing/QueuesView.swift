@@ -47,7 +47,7 @@ extension MonitorView {
     }
 
     private var queueScreenList: ScreenList {
-        guard let figures = model.figures else { return withStates(queueList(isOverview: false)) }
+        guard let statistics = model.statistics else { return withStates(queueList(isOverview: false)) }
         var list = ScreenList(columns: [
             ScreenColumn("QUEUE", 9, .left, isFlexible: true), ScreenColumn("OUT 10m", 10, .left, drop: 3),
             ScreenColumn("READY", 7), ScreenColumn("EXEC", 5), ScreenColumn("DEAD", 5, drop: 5),
@@ -57,19 +57,19 @@ extension MonitorView {
         ])
         list.rows = (model.board?.queues ?? []).map { queue in
             ScreenList.Row(
-                cells: cells(of: queue, figures.queues[queue.name] ?? FiguresBoard.Queue()),
+                cells: cells(of: queue, statistics.queues[queue.name] ?? StatisticsBoard.Queue()),
                 isSelected: model.selectedItem == .queue(queue.name)
             )
         }
         return withStates(list)
     }
 
-    private func cells(of queue: QueueSummary, _ figures: FiguresBoard.Queue) -> [[Span]] {
-        let recent = figures.recent
+    private func cells(of queue: QueueSummary, _ statistics: StatisticsBoard.Queue) -> [[Span]] {
+        let recent = statistics.recent
         let errors = recent.errorRate.map { QuantityText.rate($0 * 100) } ?? "–"
         return [
             [Span(SafeText.line(queue.name))],
-            [Span(Sparkline.text(figures.ended.suffix(10), ascii: style.usesASCII), .finished)],
+            [Span(Sparkline.text(statistics.ended.suffix(10), ascii: style.usesASCII), .finished)],
             count(queue.count(.ready)), count(queue.count(.executing), .executing), count(queue.count(.dead), .dead),
             [Span(QuantityText.rate(queue.rates.enqueued))], [Span(QuantityText.rate(queue.rates.ended))],
             duration(queue.oldestMilliseconds), [Span(Self.milliseconds(recent.wait.percentile(0.95)))],

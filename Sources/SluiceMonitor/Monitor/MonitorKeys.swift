@@ -12,7 +12,7 @@ package enum MonitorCommand: Sendable, Equatable {
     case redraw
     case cancel(OperationAddress, reason: String)
     case setPaused(Bool, queue: String)
-    case steer(WorkerOrder, WorkerSummary)
+    case control(WorkerCommand, WorkerSummary)
     /// Count the operations that a change would affect.
     case plan(BulkChange)
     case change(BulkChange, reason: String, expected: Int)
@@ -75,8 +75,8 @@ extension MonitorModel {
         case .queues: show(.queues)
         case .workers: show(.workers)
         case .events: show(.events)
-        case .quietWorker: askToSteer(stops: false)
-        case .stopWorker: askToSteer(stops: true)
+        case .quietWorker: askToControl(stops: false)
+        case .stopWorker: askToControl(stops: true)
         case .nextScreen: show(screen.next)
         case .nextState: return showState(by: 1)
         case .previousState: return showState(by: -1)

@@ -77,7 +77,7 @@ package struct MonitorModel: Sendable {
     /// The snapshots of the shown data.
     private(set) var snapshot: NamespaceSnapshot?
     /// The statistics of the last hour; nil = not read yet.
-    private(set) var figures: FiguresBoard?
+    private(set) var statistics: StatisticsBoard?
     /// The operations screen.
     package internal(set) var operations = OperationsPane()
     /// The events screen.
@@ -180,8 +180,8 @@ extension MonitorModel {
     }
 
     /// Takes the statistics of the last hour.
-    package mutating func ingest(_ figures: FiguresBoard) {
-        if !isFrozen { self.figures = figures }
+    package mutating func ingest(_ statistics: StatisticsBoard) {
+        if !isFrozen { self.statistics = statistics }
     }
 
     mutating func setFrozen(_ frozen: Bool) {

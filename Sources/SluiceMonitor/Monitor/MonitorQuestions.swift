@@ -6,7 +6,7 @@ package enum Dialog: Sendable, Equatable {
     ///   - isTyping: whether keys are added to the reason.
     case cancel(OperationAddress, name: String, reason: String, isTyping: Bool)
     case setPaused(Bool, queue: String, executing: Int)
-    case steer(WorkerOrder, WorkerSummary)
+    case control(WorkerCommand, WorkerSummary)
     case bulk(BulkQuestion)
 }
 
@@ -57,7 +57,7 @@ extension MonitorModel {
     }
 
     /// Asks whether to stop the selected worker, to make it quiet, or to resume it.
-    mutating func askToSteer(stops: Bool) {
+    mutating func askToControl(stops: Bool) {
         guard case .worker(let id) = selectedItem, let worker = worker(id) else {
             notice = Notice("select a worker", .warning)
             return
@@ -67,7 +67,7 @@ extension MonitorModel {
             return
         }
         let isQuiet = worker.settings.course?.value == .quiet || worker.phase == "quiet"
-        dialog = .steer(stops ? .stop : isQuiet ? .resume : .quiet, worker)
+        dialog = .control(stops ? .stop : isQuiet ? .resume : .quiet, worker)
     }
 
     mutating func answer(_ dialog: Dialog, _ key: Key) -> [MonitorCommand] {
@@ -100,7 +100,7 @@ extension MonitorModel {
         switch dialog {
         case .cancel(let address, _, let reason, _): .cancel(address, reason: reason)
         case .setPaused(let paused, let queue, _): .setPaused(paused, queue: queue)
-        case .steer(let order, let worker): .steer(order, worker)
+        case .control(let command, let worker): .control(command, worker)
         case .bulk: nil
         }
     }

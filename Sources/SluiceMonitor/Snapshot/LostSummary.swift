@@ -14,7 +14,7 @@ package struct LostSummary: Sendable {
     package var recoveredAt: Int64
     /// The time of the last heartbeat; 0 = unknown.
     package var beatAt: Int64
-    package var handedBack: Int
+    package var recovered: Int
     package var dead: Int
     package var cancelled: Int
     /// The first operations that the worker held in each of its queues.
@@ -23,9 +23,9 @@ package struct LostSummary: Sendable {
     /// The label to show.
     package var label: String { WorkerSummary.label(info, id: id) }
 
-    /// `3 handed back, 1 dead`
+    /// `3 recovered, 1 dead`
     package var fate: String {
-        let parts = [(handedBack, "handed back"), (dead, "dead"), (cancelled, "cancelled")].filter { $0.0 > 0 }
+        let parts = [(recovered, "recovered"), (dead, "dead"), (cancelled, "cancelled")].filter { $0.0 > 0 }
         return parts.isEmpty
             ? "held nothing" : parts.map { "\(QuantityText.grouped($0.0)) \($0.1)" }.joined(separator: ", ")
     }
@@ -49,7 +49,7 @@ package struct LostSummary: Sendable {
         lostAt = worker.lostAt
         recoveredAt = worker.recoveredAt
         beatAt = worker.beatAt
-        handedBack = worker.handedBack
+        recovered = worker.recovered
         dead = worker.dead
         cancelled = worker.cancelled
         operations = worker.operations.map { (queue, $0) }
@@ -62,7 +62,7 @@ package struct LostSummary: Sendable {
         joined.lostAt = max(lostAt, other.lostAt)
         joined.recoveredAt = max(recoveredAt, other.recoveredAt)
         joined.beatAt = max(beatAt, other.beatAt)
-        joined.handedBack += other.handedBack
+        joined.recovered += other.recovered
         joined.dead += other.dead
         joined.cancelled += other.cancelled
         joined.operations += other.operations

@@ -51,7 +51,7 @@ package enum OperationJSON {
             "once": .array(detail.stored.once.keys.sorted().map { .string($0) }),
             "hold": detail.hold.map { $0.json } ?? .null,
             "unhandled": .bool(detail.isUnhandled),
-            "key": JSONValue(detail.limitKey),
+            "limitKey": JSONValue(detail.limitKey),
             "group": group(detail, view),
         ]
     }

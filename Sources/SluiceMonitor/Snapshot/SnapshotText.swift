@@ -152,14 +152,14 @@ extension SnapshotText {
     package static func table(_ lost: [LostSummary], time: (Int64) -> String) -> Table {
         var table = Table([
             TableColumn("LOST WORKER"), TableColumn("HOST", dropPriority: 3), TableColumn("QUEUES", dropPriority: 1),
-            TableColumn("LOST"), TableColumn("HANDED BACK", alignment: .right), TableColumn("DEAD", alignment: .right),
+            TableColumn("LOST"), TableColumn("RECOVERED", alignment: .right), TableColumn("DEAD", alignment: .right),
             TableColumn("CANCELLED", alignment: .right),
         ])
         for worker in lost {
             table.append([
                 TableCell(worker.label), TableCell(worker.info?.host ?? "-"),
                 TableCell(worker.queues.joined(separator: ",")), TableCell(time(worker.lostAt)),
-                TableCell(QuantityText.grouped(worker.handedBack)),
+                TableCell(QuantityText.grouped(worker.recovered)),
                 TableCell(QuantityText.grouped(worker.dead), worker.dead > 0 ? .dead : .plain),
                 TableCell(QuantityText.grouped(worker.cancelled)),
             ])

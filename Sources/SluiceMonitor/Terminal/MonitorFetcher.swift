@@ -25,7 +25,7 @@ final class MonitorFetcher: Sendable {
         /// The events since the last pass, and when they were read.
         case events(EventsReading, at: Duration)
         /// The statistics of the last hour.
-        case figures(FiguresBoard)
+        case statistics(StatisticsBoard)
         /// Events are not available, with the reason. Reads keep their interval.
         case deaf(String)
         /// The time between two reads, at least nine times the duration of a read.
@@ -48,7 +48,7 @@ final class MonitorFetcher: Sendable {
         /// Whether the screen shows events.
         var showsEvents = false
         /// Whether the screen shows statistics of the last hour.
-        var showsFigures = false
+        var showsStatistics = false
     }
 
     private static let retryPause = Duration.seconds(2)
@@ -60,8 +60,8 @@ final class MonitorFetcher: Sendable {
     private static let groupsInterval = Duration.seconds(5)
     private static let graphOperations = 200
     /// Statistics change with heartbeats only.
-    private static let figuresInterval = Duration.seconds(5)
-    private static let figuresQueues = 100
+    private static let statisticsInterval = Duration.seconds(5)
+    private static let statisticsQueues = 100
 
     private let inspection: any MonitorBroker
     /// The keys that read arguments, for filters.
@@ -76,7 +76,7 @@ final class MonitorFetcher: Sendable {
     private let lastCost = Mutex(Duration.zero)
     private let log = Mutex(EventLog())
     /// When the statistics are read next.
-    private let figuresAt = Mutex(ContinuousClock.now)
+    private let statisticsAt = Mutex(ContinuousClock.now)
     /// When the groups are read next.
     private let groupsAt = Mutex(ContinuousClock.now)
 
@@ -137,9 +137,9 @@ final class MonitorFetcher: Sendable {
                 let scan = OperationsScan(broker: inspection, snapshot: snapshot, view: view, memory: queries)
                 deliver(.listed(try await scan.run(request)))
             }
-            if focus.showsFigures, figuresAt.withLock({ $0 <= start }) {
-                figuresAt.withLock { $0 = start + Self.figuresInterval }
-                deliver(.figures(try await figures(of: snapshot)))
+            if focus.showsStatistics, statisticsAt.withLock({ $0 <= start }) {
+                statisticsAt.withLock { $0 = start + Self.statisticsInterval }
+                deliver(.statistics(try await statistics(of: snapshot)))
             }
             if focus.showsEvents { deliver(try await events(of: snapshot)) }
             let interval = max(focus.interval, cost(of: ContinuousClock.now - start) * 9)
@@ -206,10 +206,10 @@ final class MonitorFetcher: Sendable {
         hint()
     }
 
-    private func figures(of snapshot: NamespaceSnapshot) async throws -> FiguresBoard {
-        let queues = snapshot.queues.prefix(Self.figuresQueues).map(\.queue)
-        return FiguresBoard(
-            try await inspection.figures(queues: queues, FiguresQuery(.minute, count: FiguresBoard.minutes))
+    private func statistics(of snapshot: NamespaceSnapshot) async throws -> StatisticsBoard {
+        let queues = snapshot.queues.prefix(Self.statisticsQueues).map(\.queue)
+        return StatisticsBoard(
+            try await inspection.statistics(queues: queues, StatisticsQuery(.minute, count: StatisticsBoard.minutes))
         )
     }
 
@@ -223,10 +223,10 @@ final class MonitorFetcher: Sendable {
                         queue: queue.queue,
                         after: cursor,
                         agoMilliseconds: EventLog.replayedMilliseconds,
-                        limit: Defaults.batch
+                        limit: SluiceDefaults.batch
                     )
                     log.withLock { $0.replay(stored, of: queue.queue) }
-                    cursor = stored.entries.count < Defaults.batch ? nil : stored.cursor
+                    cursor = stored.entries.count < SluiceDefaults.batch ? nil : stored.cursor
                 } while cursor != nil
             }
             log.withLock { $0.endReplay() }

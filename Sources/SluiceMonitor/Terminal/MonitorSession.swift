@@ -175,7 +175,7 @@ extension MonitorSession {
         case .schedules(let schedules): model.ingest(schedules)
         case .groups(let groups): model.ingest(groups)
         case .listed(let reading): model.ingest(reading)
-        case .figures(let figures): model.ingest(figures)
+        case .statistics(let statistics): model.ingest(statistics)
         case .events(let reading, let instant): model.ingest(reading, at: instant)
         case .read(let snapshot, let detail):
             model.ingest(snapshot)
@@ -198,7 +198,7 @@ extension MonitorSession {
                 showsSchedules: model.screen == .queues && model.detail == nil,
                 listed: model.screen == .operations && model.detail == nil ? model.operations.request : nil,
                 showsEvents: model.screen == .events && model.detail == nil,
-                showsFigures: [.overview, .queues].contains(model.screen) && model.detail == nil
+                showsStatistics: [.overview, .queues].contains(model.screen) && model.detail == nil
             )
         )
     }
@@ -238,9 +238,9 @@ extension MonitorSession {
             fetcher.hurry()
         case .export(let json, let file):
             save(json, file)
-        case .steer(let order, let worker):
+        case .control(let order, let worker):
             change("\(order.word) \(worker.label)", in: worker.queues) { [inspection, options] in
-                let isStored = try await inspection.steer(order, worker: worker, by: options.identity)
+                let isStored = try await inspection.control(order, worker: worker, by: options.identity)
                 return Notice(worker.answer(to: order, isStored: isStored), isStored ? .finished : .warning)
             }
         case .setPaused(let paused, let queue):

@@ -98,7 +98,7 @@ package struct BulkRun: Sendable {
             return BulkPlan(change: change, states: result.states, unread: result.unread)
         case .marked(let addresses):
             var plan = BulkPlan(change: change, states: [:])
-            for (queue, ids) in Self.chunks(addresses, of: Defaults.batch) {
+            for (queue, ids) in Self.chunks(addresses, of: SluiceDefaults.batch) {
                 for detail in try await broker.details(ids, queue: queue) {
                     if let detail { plan.states[detail.state, default: 0] += 1 } else { plan.missing += 1 }
                 }

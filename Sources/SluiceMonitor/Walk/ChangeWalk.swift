@@ -195,7 +195,7 @@ package struct ChangeWalk: Sendable {
                     result.found += 1
                     chunk.append(operation)
                 }
-                if chunk.count > Defaults.batch - OperationPage.answered || (cursor == nil && !chunk.isEmpty) {
+                if chunk.count > SluiceDefaults.batch - OperationPage.answered || (cursor == nil && !chunk.isEmpty) {
                     try await body(queue.name, chunk)
                     chunk = []
                 }
@@ -220,10 +220,10 @@ package struct ChangeWalk: Sendable {
             let header = operation.record.header
             return header.sequence <= queue.sequence && !handled.contains(header.sequence)
         }
-        for start in stride(from: 0, to: found.count, by: Defaults.batch) {
+        for start in stride(from: 0, to: found.count, by: SluiceDefaults.batch) {
             result.isStopped = stop(result)
             if result.isStopped { return }
-            let chunk = Array(found[start..<min(start + Defaults.batch, found.count)])
+            let chunk = Array(found[start..<min(start + SluiceDefaults.batch, found.count)])
             for operation in chunk { handled.insert(operation.record.header.sequence) }
             result.found += chunk.count
             try await body(queue.name, chunk)

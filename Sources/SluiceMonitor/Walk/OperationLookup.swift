@@ -127,7 +127,7 @@ extension OperationLookup {
         var cursor: String?
         var seen = 0
         repeat {
-            let page = try await broker.page(state: state, queue: queue, cursor: cursor, limit: Defaults.batch)
+            let page = try await broker.page(state: state, queue: queue, cursor: cursor, limit: SluiceDefaults.batch)
             page.operations.forEach(body)
             seen += page.operations.count
             cursor = page.cursor
@@ -139,8 +139,11 @@ extension MonitorBroker {
     /// Returns the ids that have a record. Splits any number of ids into calls of a bounded size.
     package func known(_ ids: [OperationID], queue: String) async throws -> [OperationID] {
         var known: [OperationID] = []
-        for start in stride(from: 0, to: ids.count, by: Defaults.batch) {
-            let details = try await details(Array(ids[start..<min(start + Defaults.batch, ids.count)]), queue: queue)
+        for start in stride(from: 0, to: ids.count, by: SluiceDefaults.batch) {
+            let details = try await details(
+                Array(ids[start..<min(start + SluiceDefaults.batch, ids.count)]),
+                queue: queue
+            )
             known += details.compactMap { $0?.id }
         }
         return known

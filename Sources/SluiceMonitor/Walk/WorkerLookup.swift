@@ -25,7 +25,7 @@ package struct WorkerLookup: Sendable {
         let queues = snapshot.queues.map(\.queue)
         self.init(
             workers: WorkerSummary.merge(snapshot.queues),
-            lost: try await broker.lostWorkers(queues: queues, limit: Defaults.lostWorkersKept),
+            lost: try await broker.lostWorkers(queues: queues, limit: SluiceDefaults.lostWorkersKept),
             absent: snapshot.absent
         )
     }

@@ -25,7 +25,7 @@ public struct OutageGrace: Sendable, Hashable {
     ///   - names: graces by operation name.
     ///   - queues: graces by queue; a grace for an operation's name comes first.
     public init(
-        _ standard: Duration = Defaults.outageGrace,
+        _ standard: Duration = SluiceDefaults.outageGrace,
         names: [String: Duration] = [:],
         queues: [String: Duration] = [:]
     ) {

@@ -41,7 +41,7 @@ public enum QueueSelection: Sendable, Equatable {
     ///
     /// - Parameter text: the queues, separated by commas.
     /// - Throws: `WorkerError` with `.invalidConfiguration`, or `OperationsError` with `.invalidName`.
-    public init(parsing text: String) throws {
+    package init(parsing text: String) throws {
         if text == "*" {
             self = .all
             return

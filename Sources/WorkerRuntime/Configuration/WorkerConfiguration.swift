@@ -67,11 +67,11 @@ public struct WorkerConfiguration: Sendable {
     ///     nil = none do.
     public init(
         name: String? = nil,
-        queues: QueueSelection = [QueueShare(Defaults.queue)],
-        slots: Int = Defaults.slots,
-        lease: Duration = Defaults.lease,
-        drainTimeout: Duration = Defaults.drainTimeout,
-        cancelGrace: Duration = Defaults.cancelGrace,
+        queues: QueueSelection = [QueueShare(SluiceDefaults.queue)],
+        slots: Int = SluiceDefaults.slots,
+        lease: Duration = SluiceDefaults.lease,
+        drainTimeout: Duration = SluiceDefaults.drainTimeout,
+        cancelGrace: Duration = SluiceDefaults.cancelGrace,
         outageGrace: OutageGrace = OutageGrace(),
         stuck: StuckPolicy = .free,
         burst: Burst = .none,
@@ -101,7 +101,7 @@ public struct WorkerConfiguration: Sendable {
     private static let leastResidentBytes: Int64 = 16 << 20
 
     /// The time between two heartbeats.
-    var beatInterval: Duration { lease / Defaults.beatsPerLease }
+    var beatInterval: Duration { lease / SluiceDefaults.beatsPerLease }
 
     /// Checks each setting, and combinations of settings.
     ///

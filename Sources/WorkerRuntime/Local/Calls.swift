@@ -18,8 +18,8 @@ struct Calls: Sendable {
     static let fewestAtOnce = 3
     static let mostAtOnce = 8
     /// A further call has at least this many operations. Fewer wait until a call in flight is answered.
-    static let leastInFurther = Defaults.batch / 2
-    static let leastTrackedInFurther = Defaults.trackedBatch / 2
+    static let leastInFurther = SluiceDefaults.batch / 2
+    static let leastTrackedInFurther = SluiceDefaults.trackedBatch / 2
 
     private(set) var underWay = UnderWay.nothing
     /// The maximum number of calls in flight.

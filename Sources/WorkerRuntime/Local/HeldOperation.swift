@@ -21,7 +21,7 @@ final class HeldOperation: OperationLink {
 
     private struct State {
         var phase = Phase.claimed
-        var cancellation: Cancellation?
+        var cancellation: OperationCancellation?
         var stop: Stop?
         var executorTask: ExecutorTask?
         var reports = PendingReports()
@@ -59,10 +59,12 @@ final class HeldOperation: OperationLink {
     var fence: Int64 { claimed.fence }
     var id: OperationID { claimed.id }
     var ownsLease: Bool { state.withLock { $0.stop != .lost && $0.phase != .ended } && context.leaseIsValid() }
-    var cancellation: Cancellation? { state.withLock { $0.cancellation } }
+    var cancellation: OperationCancellation? { state.withLock { $0.cancellation } }
 
     /// Why the body was asked to end.
-    var orders: (cancellation: Cancellation?, stop: Stop?) { state.withLock { ($0.cancellation, $0.stop) } }
+    var endRequests: (cancellation: OperationCancellation?, stop: Stop?) {
+        state.withLock { ($0.cancellation, $0.stop) }
+    }
 
     /// The operation's name, once its body has begun.
     var runName: String? { state.withLock { $0.run?.name } }
@@ -151,7 +153,7 @@ final class HeldOperation: OperationLink {
     /// of the cancel. The body may end at once, and nothing is reported after its end.
     ///
     /// - Returns: true the first time, if the operation has not ended.
-    func cancel(_ cancellation: Cancellation) -> Bool {
+    func cancel(_ cancellation: OperationCancellation) -> Bool {
         let (executorTask, isNew) = state.withLock { state -> (ExecutorTask??, Bool) in
             guard state.cancellation == nil, state.phase != .ended else { return (nil, false) }
             state.cancellation = cancellation
@@ -166,7 +168,7 @@ final class HeldOperation: OperationLink {
 
     /// Handles a forced cancel, which has ended the operation in Redis: cancels the body and kills the programs that it
     /// has started.
-    func force(_ cancellation: Cancellation) {
+    func force(_ cancellation: OperationCancellation) {
         let (executorTask, kill) = state.withLock { state -> (ExecutorTask?, (@Sendable () -> Void)?) in
             state.cancellation = cancellation
             defer { state.kill = nil }
@@ -184,6 +186,13 @@ final class HeldOperation: OperationLink {
             return false
         }
         if isForced { kill() }
+    }
+
+    /// Stops the body because this worker no longer owns the operation.
+    func lose(_ observers: [any RuntimeObserving], _ logger: Logger) {
+        guard stop(.lost) else { return }
+        logger.warning("lost: this worker no longer owns the operation", metadata: metadata())
+        for observer in observers { observer.lostLease(queue: queueName) }
     }
 
     /// Tells a body to end for another reason than a cancel. The first reason counts, but `lost` replaces others.
@@ -307,7 +316,7 @@ final class QueueContext: Sendable {
     /// Stores the result of an effect.
     let remember: @Sendable (EffectResult) async throws -> OnceResults.Stored
     /// The client with which bodies enqueue, and this worker; nil = bodies cannot enqueue.
-    let producer: (client: any Sendable, worker: WorkerID)?
+    let producer: (client: any BodyClient, worker: WorkerID)?
     /// Reads how the dependencies of an operation ended.
     let inputs: @Sendable (OperationID) async throws -> [DependencyInput]
     /// Returns why the operation should leave its slot. The argument is true if the operation's time slice is over.
@@ -323,7 +332,7 @@ final class QueueContext: Sendable {
         reportsWaiting: @escaping @Sendable (HeldOperation) -> Void,
         stored: @escaping @Sendable (OperationID) async throws -> StoredByRuns?,
         remember: @escaping @Sendable (EffectResult) async throws -> OnceResults.Stored = { _ in .stale },
-        producer: (client: any Sendable, worker: WorkerID)? = nil,
+        producer: (client: any BodyClient, worker: WorkerID)? = nil,
         inputs: @escaping @Sendable (OperationID) async throws -> [DependencyInput] = { _ in [] },
         slotWish: @escaping @Sendable (Bool) -> SlotWish? = { _ in nil },
         toldToEnd: @escaping @Sendable (HeldOperation) -> Void = { _ in }
@@ -375,7 +384,7 @@ struct PendingReports {
     /// Redis keeps only the last lines, so earlier lines need not wait here.
     private mutating func append(_ line: [UInt8]) {
         lines.append(line)
-        if lines.count >= 2 * Defaults.logLines { drop(lines.count - Defaults.logLines) }
+        if lines.count >= 2 * SluiceDefaults.logLines { drop(lines.count - SluiceDefaults.logLines) }
     }
 
     private mutating func drop(_ count: Int) {
@@ -387,9 +396,10 @@ struct PendingReports {
     /// that it received.
     private mutating func takeLines() -> [[UInt8]] {
         defer { (lines, droppedLines) = ([], 0) }
-        guard droppedLines > 0 || lines.count > Defaults.logLines else { return lines }
-        drop(max(0, lines.count - Defaults.logLines + 1))
-        let note = "... \(droppedLines) lines were dropped here: a log stores only the newest \(Defaults.logLines)"
+        guard droppedLines > 0 || lines.count > SluiceDefaults.logLines else { return lines }
+        drop(max(0, lines.count - SluiceDefaults.logLines + 1))
+        let note =
+            "... \(droppedLines) lines were dropped here: a log stores only the newest \(SluiceDefaults.logLines)"
         return [Array(note.utf8)] + lines
     }
 

@@ -33,9 +33,9 @@ struct Lease: Sendable {
     /// such heartbeats count as well.
     private static let (pointsIfIdle, pointsIfExchanging, pointsToAsk) = (3, 1, 6)
     /// Cancel requests for operations whose claim has not been answered yet.
-    private var earlyCancels: [Int64: Cancellation] = [:]
+    private var earlyCancels: [Int64: OperationCancellation] = [:]
     /// The newest forced cancels of operations that are not held.
-    private var forced: [Int64: Cancellation] = [:]
+    private var forced: [Int64: OperationCancellation] = [:]
     /// Operations that are no longer held while their bodies run, by fence: ended by a forced cancel, or lost.
     private(set) var fenced: [Int64: HeldOperation] = [:]
 
@@ -134,8 +134,8 @@ struct Lease: Sendable {
     // MARK: Cancel requests
 
     /// Notes a cancel request for an operation that is not held: the answer to its claim may still be in flight.
-    mutating func noteEarlyCancel(_ order: CancelOrder) {
-        if earlyCancels.count < Defaults.batch { earlyCancels[order.fence] = order.cancellation }
+    mutating func noteEarlyCancel(_ request: FencedCancel) {
+        if earlyCancels.count < SluiceDefaults.batch { earlyCancels[request.fence] = request.cancellation }
     }
 
     /// Removes an operation that a forced cancel has ended.
@@ -146,9 +146,9 @@ struct Lease: Sendable {
 
     /// Notes a forced cancel of an operation that is not held. The operation does not start if its claim is answered
     /// later.
-    mutating func noteForced(_ order: CancelOrder) {
-        forced[order.fence] = order.cancellation
-        if forced.count > Defaults.batch, let oldest = forced.keys.min() { forced[oldest] = nil }
+    mutating func noteForced(_ request: FencedCancel) {
+        forced[request.fence] = request.cancellation
+        if forced.count > SluiceDefaults.batch, let oldest = forced.keys.min() { forced[oldest] = nil }
     }
 
     /// Notes that the body of an operation that is no longer held has returned.
@@ -161,7 +161,7 @@ struct Lease: Sendable {
     }
 
     /// Takes a cancel request that came before its operation.
-    mutating func takeEarlyCancel(_ fence: Int64) -> Cancellation? {
+    mutating func takeEarlyCancel(_ fence: Int64) -> OperationCancellation? {
         earlyCancels.removeValue(forKey: fence) ?? forced[fence]
     }
 }

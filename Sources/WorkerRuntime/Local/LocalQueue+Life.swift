@@ -155,16 +155,16 @@ extension LocalQueue {
     private mutating func takeCapacity(_ index: Int, for exchange: inout Exchange) {
         guard phase == .running else { return }
         let (isFused, hasWork) = (!exchange.ended.isEmpty, members[index].supply.state == .ready)
-        exchange.slots = slots.claimReserved(index, atMost: Defaults.batch)
+        exchange.slots = slots.claimReserved(index, atMost: SluiceDefaults.batch)
         if isFused && (!hasWork || exchange.slots == 0) {
-            exchange.slots += slots.claimFree(index, atMost: Defaults.batch - exchange.slots)
+            exchange.slots += slots.claimFree(index, atMost: SluiceDefaults.batch - exchange.slots)
         }
         guard hasWork, isFused || exchange.slots > 0 else { return }
         let claimedAhead =
             members[index].waiting.count + slots.parts[index].borrowed + slots.parts[index].ahead
         let most = min(members[index].pace.prefetch(slots: slots.count), members[index].mostAhead ?? .max)
         let free = most - claimedAhead
-        exchange.ahead = min(max(0, free), Defaults.batch - exchange.slots)
+        exchange.ahead = min(max(0, free), SluiceDefaults.batch - exchange.slots)
         slots.claimAhead(index, exchange.ahead)
     }
 
@@ -339,7 +339,10 @@ extension LocalQueue {
     // MARK: 7. Its end is stored
 
     /// Forgets operations whose ends Redis has confirmed or refused.
-    mutating func confirm(_ ended: [Ended], _ index: Int) { members[index].lease.confirm(ended) }
+    mutating func confirm(_ ended: [Ended], _ index: Int) {
+        members[index].lease.confirm(ended)
+        members[index].outbox.confirm()
+    }
 
     /// Notes that a call has ended, with any outcome.
     ///

@@ -6,8 +6,8 @@ extension LocalQueue {
 
     /// Puts back the unanswered ends of an exchange, to be sent first next time. After a claim whose outcome is
     /// unknown, Redis has to be asked what this worker owns.
-    mutating func unanswered(_ ended: [Ended], hadClaim: Bool, _ index: Int) {
-        members[index].outbox.putBack(ended)
+    mutating func unanswered(_ ended: [Ended], hadClaim: Bool, _ index: Int, _ now: Instant) {
+        members[index].outbox.putBack(ended, now)
         if hadClaim { raiseEpoch(index) }
     }
 
@@ -61,20 +61,20 @@ extension LocalQueue {
 
     /// Finds the operation of a cancel request. If its claim has not been answered yet, the request waits for the
     /// answer.
-    mutating func find(_ order: CancelOrder, _ index: Int) -> HeldOperation? {
-        if let operation = members[index].lease.held[order.fence] { return operation }
-        members[index].lease.noteEarlyCancel(order)
+    mutating func find(_ request: FencedCancel, _ index: Int) -> HeldOperation? {
+        if let operation = members[index].lease.held[request.fence] { return operation }
+        members[index].lease.noteEarlyCancel(request)
         return nil
     }
 
     /// Finds the operation of a forced cancel, which has ended in Redis. Nothing is sent about it from now on.
     ///
     /// - Returns: the operation if it was held, and true if certainly no body of it runs here.
-    mutating func fence(_ order: CancelOrder, _ index: Int) -> (operation: HeldOperation?, hasStopped: Bool) {
-        if members[index].lease.fenced[order.fence] != nil { return (nil, false) }
-        guard let operation = members[index].lease.held[order.fence] else {
+    mutating func fence(_ request: FencedCancel, _ index: Int) -> (operation: HeldOperation?, hasStopped: Bool) {
+        if members[index].lease.fenced[request.fence] != nil { return (nil, false) }
+        guard let operation = members[index].lease.held[request.fence] else {
             // A late answer may still bring the operation; then it does not start.
-            members[index].lease.noteForced(order)
+            members[index].lease.noteForced(request)
             return (nil, true)
         }
         _ = operation.settleOnce()
@@ -106,8 +106,8 @@ extension LocalQueue {
         for operation in all.dropFirst(most) { settle(operation, .returned(.front)) }
     }
 
-    /// Gives back operations that were claimed ahead and have not started. The running ones take longer than expected,
-    /// so other workers can start these sooner.
+    /// Gives back operations that were claimed ahead and have not started. The running operations take longer than
+    /// expected, so other workers can start the returned ones sooner.
     mutating func returnStalled(_ now: Instant) {
         for index in members.indices {
             guard let instant = stallsAt(index, now), instant <= now else { continue }

@@ -6,6 +6,8 @@ import Operations
 struct Outbox: Sendable {
     /// The ends in sending order.
     private(set) var ended: [Ended] = []
+    /// When the first of them came back unanswered; nil = none waits for Redis.
+    private(set) var waitsSince: ContinuousClock.Instant?
 
     @inline(__always)
     var isEmpty: Bool { ended.isEmpty }
@@ -41,24 +43,28 @@ struct Outbox: Sendable {
     }
 
     private func countBatch() -> Int {
-        let (most, isRepeat) = (min(ended.count, Defaults.batch), isRepeat)
+        let (most, isRepeat) = (min(ended.count, SluiceDefaults.batch), isRepeat)
         var (bytes, effort, count) = (0, 0, 0)
         while count < most {
             let next = ended[count]
             if next.isRepeat != isRepeat { break }
             bytes += next.byteCount
             effort += next.effort
-            if count > 0, bytes > Defaults.operationBytes || effort > Defaults.trackedBatch { break }
+            if count > 0, bytes > SluiceDefaults.operationBytes || effort > SluiceDefaults.trackedBatch { break }
             count += 1
         }
         return count
     }
 
     /// Puts unanswered ends back, to be repeated.
-    mutating func putBack(_ unanswered: [Ended]) {
+    mutating func putBack(_ unanswered: [Ended], _ now: ContinuousClock.Instant) {
+        if !unanswered.isEmpty { waitsSince = waitsSince ?? now }
         ended.insert(
             contentsOf: unanswered.map { Ended(operation: $0.operation, settlement: $0.settlement, isRepeat: true) },
             at: 0
         )
     }
+    /// Notes that Redis has answered the ends of a call.
+    @inline(__always)
+    mutating func confirm() { if waitsSince != nil, !isRepeat { waitsSince = nil } }
 }

@@ -9,7 +9,7 @@ struct Pace: Sendable {
     private static let window = 0.002
     private static let samplesNeeded = 16
     /// Eight batches: the worker runs some of them while others are in flight, even with a long round trip.
-    private static let most = 8 * Defaults.batch
+    private static let most = 8 * SluiceDefaults.batch
     private var mean = 0.0
     private var samples = 0
 

@@ -29,7 +29,7 @@ struct UnhandledNames: Sendable {
     /// the whole claim.
     mutating func ask() -> Asked {
         guard !names.isEmpty else { return Asked() }
-        let asked = Asked(names: Array(names.prefix(Defaults.unhandledNamesClaimed)), news: news)
+        let asked = Asked(names: Array(names.prefix(SluiceDefaults.unhandledNamesClaimed)), news: news)
         names.append(names.removeFirst())
         return asked
     }

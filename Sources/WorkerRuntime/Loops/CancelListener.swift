@@ -25,12 +25,12 @@ struct CancelListener: Sendable {
                     core.queue.withLock { $0.forgetSeenNames() }
                     core.beatNow.request()
                     continue
-                case .steered, .schedules:
+                case .controlled, .schedules:
                     core.beatNow.request()
                     continue
                 case .outbox(let named):
                     core.sweeps.request(named, isUrgent: true)
-                    core.carries.request(named)
+                    core.relays.request(named)
                     continue
                 case .refused(let error):
                     core.cancelsAreRefused(error)
@@ -87,7 +87,7 @@ private final class CancelHints: Sendable {
     }
 
     /// The maximum number of fences per queue; the cancels of others come with the next heartbeat.
-    private static let limit = 20 * Defaults.batch
+    private static let limit = 20 * SluiceDefaults.batch
     /// The queues for which a task is reading.
     private let queues = Mutex<[String: Noted]>([:])
 
@@ -112,7 +112,7 @@ private final class CancelHints: Sendable {
                 queues[queue] = nil
                 return nil
             }
-            let batch = Array(noted.fences.prefix(Defaults.batch))
+            let batch = Array(noted.fences.prefix(SluiceDefaults.batch))
             noted.fences.subtract(batch)
             noted.isToBeRead = !noted.fences.isEmpty
             queues[queue] = noted

@@ -21,7 +21,7 @@ struct Executor: Sendable {
             core.deadlines.remove(operation)
             guard let (reportsAreBusy, taskIsFree, run) = operation.end() else { return core.returned(operation) }
             core.counters.count(settlement)
-            core.figures.ended(operation.queue, run, settlement)
+            core.statistics.ended(operation.queue, run, settlement)
             let next = core.end(
                 operation,
                 settlement,
@@ -51,7 +51,7 @@ struct Executor: Sendable {
         if core.hasShortGraces, core.mustStop(operation, envelope.name) { return .returned(.front) }
         guard let startedAt = operation.begin(in: executorTask, name: envelope.name) else { return withheld(operation) }
         let readyAt = operation.claimed.header.readyAt
-        let waited = core.figures.started(operation.queue, envelope.name, readyAt: readyAt, at: startedAt)
+        let waited = core.statistics.started(operation.queue, envelope.name, readyAt: readyAt, at: startedAt)
         let notes = core.middleware.isEmpty ? nil : RunNotes(waited: waited)
         let run = Run(core: core, operation: operation, envelope: envelope, handler: handler, notes: notes)
         return await run.settlement()
@@ -95,7 +95,7 @@ struct Executor: Sendable {
                 ])
             )
         }
-        let pause = Defaults.unknownNameDelay * Double.random(in: 0.5...1.5)
+        let pause = SluiceDefaults.unknownNameDelay * Double.random(in: 0.5...1.5)
         guard NameRule.allows(envelope.name) else { return .returned(.later(milliseconds: pause.wholeMilliseconds)) }
         return .returned(.unhandled(name: envelope.name, orLaterMilliseconds: pause.wholeMilliseconds))
     }
@@ -108,13 +108,13 @@ struct Executor: Sendable {
                 "standing": "\(standing.id)", "reason": "\(standing.reason)", "by": "\(standing.by)",
             ])
         )
-        let request = Cancellation(reason: standing.reason, by: standing.by, requestedAt: standing.setAt)
+        let request = OperationCancellation(reason: standing.reason, by: standing.by, requestedAt: standing.setAt)
         return .failed(.caught(standing: standing.id, request), error: [])
     }
 
     /// Settles an operation that was asked to end before its body began.
     private func withheld(_ operation: HeldOperation) -> Settlement {
-        operation.orders.cancellation == nil ? .returned(.front) : .failed(.cancelled, error: [])
+        operation.endRequests.cancellation == nil ? .returned(.front) : .failed(.cancelled, error: [])
     }
 }
 
@@ -183,7 +183,7 @@ private struct Run {
         let ending = LocalOperationEnding(
             state: state,
             error: outcome.error,
-            cancelReason: operation.orders.cancellation?.reason,
+            cancelReason: operation.endRequests.cancellation?.reason,
             attempts: operation.claimed.attempt
         )
         let (end, signal) = AsyncStream<Never>.makeStream()
@@ -192,9 +192,9 @@ private struct Run {
             signal.finish()
         }
         let limit = Task {
-            try await Task.sleep(for: Defaults.cancelGrace)
+            try await Task.sleep(for: SluiceDefaults.cancelGrace)
             telling.cancel()
-            try await Task.sleep(for: Defaults.cancelGrace)
+            try await Task.sleep(for: SluiceDefaults.cancelGrace)
             signal.finish()
         }
         await Task { for await _ in end {} }.value
@@ -207,26 +207,28 @@ private struct Run {
     private var name: Logger.Metadata { ["operation.name": "\(envelope.name)"] }
 
     private func finished(_ result: [UInt8]) -> Outcome {
-        guard result.count <= Defaults.resultBytes else { return failed(with: ResultTooLarge(byteCount: result.count)) }
+        guard result.count <= SluiceDefaults.resultBytes else {
+            return failed(with: ResultTooLarge(byteCount: result.count))
+        }
         core.logger.debug("finished", metadata: operation.metadata(name))
         return (.finished(result: result), nil)
     }
 
     /// Decides the outcome of an error. A body that was asked to end may throw any error, so the request decides.
     private func ended(by error: any Error, limit: Duration?) -> Outcome {
-        let orders = operation.orders
-        if let cancellation = orders.cancellation {
+        let requests = operation.endRequests
+        if let cancellation = requests.cancellation {
             let facts: Logger.Metadata = ["reason": "\(cancellation.reason)", "by": "\(cancellation.by ?? "")"]
             core.logger.info("cancelled", metadata: operation.metadata(name.merging(facts)))
             return (.failed(.cancelled, error: error is CancellationError ? [] : failure(error).encoded()), error)
         }
-        if orders.stop == nil || orders.stop == .giveBack, let snooze = error as? Snooze {
+        if requests.stop == nil || requests.stop == .giveBack, let snooze = error as? Snooze {
             return snoozed(snooze)
         }
-        if orders.stop == nil || orders.stop == .giveBack, let left = error as? SlotLeft {
+        if requests.stop == nil || requests.stop == .giveBack, let left = error as? SlotLeft {
             return slotLeft(left)
         }
-        switch orders.stop {
+        switch requests.stop {
         case .lost: return (.returned(.front), error)
         case .giveBack:
             core.logger.info("given back", metadata: operation.metadata(name))
@@ -283,7 +285,7 @@ private struct Run {
         let attempt = operation.claimed.attempt
         guard error.isRetryable else { return (.dead, .final) }
         let own = handler.decide?((error as? RunTimeoutFailure)?.cause ?? error, attempt)
-        let attempts = own == nil ? policy.attempts : envelope.retry.attempts ?? Defaults.maxAttempts
+        let attempts = own == nil ? policy.attempts : envelope.retry.attempts ?? SluiceDefaults.maxAttempts
         switch own ?? policy.decision(for: error, attempt: attempt) {
         case .discard: return (.cancelled, .discarded)
         case .dead: return (.dead, own == nil ? .exhausted : .final)
@@ -324,7 +326,7 @@ private struct ResultTooLarge: OperationFailing, CustomStringConvertible {
     var failureType: String { "result" }
     var isRetryable: Bool { false }
     var description: String {
-        "the result has \(byteCount) bytes, and at most \(Defaults.resultBytes) are allowed: "
+        "the result has \(byteCount) bytes, and at most \(SluiceDefaults.resultBytes) are allowed: "
             + "store it elsewhere and return its address"
     }
 }
@@ -377,7 +379,7 @@ extension WorkerCore {
         for claimed in operations {
             guard let fault = claimed.fault else { continue }
             noteMalformed(claimed, fault, queue: queue)
-            if let index = index(of: queue) { figures.ended(index, nil, .failed(.dead, error: [])) }
+            if let index = index(of: queue) { statistics.ended(index, nil, .failed(.dead, error: [])) }
         }
     }
 

@@ -109,6 +109,7 @@ final class Heartbeat: Sendable {
         let about = core.info()
         core.checkMemory(about.residentBytes)
         giveBackMemory(about)
+        observeOutboxes()
         let info = about.encoded()
         if let broker = core.broker as? any SpreadBroker, broker.isSpread { return beatTogether(broker, info) }
         var failures = BeatFailures()
@@ -124,6 +125,15 @@ final class Heartbeat: Sendable {
         core.change { _, _ in }
         log(failures)
         return failures.isEmpty
+    }
+
+    private func observeOutboxes() {
+        guard !core.observers.isEmpty else { return }
+        let now = ContinuousClock.now
+        let waits = core.queue.withLock { $0.members.map { ($0.share.name, $0.outbox.waitsSince) } }
+        for (name, since) in waits {
+            for observer in core.observers { observer.outboxWaits(since.map { now - $0 } ?? .zero, queue: name) }
+        }
     }
 
     /// A busy worker keeps its memory; an idle one returns it to the system.
@@ -162,12 +172,12 @@ final class Heartbeat: Sendable {
         switch reply {
         case .success(let reply):
             core.liveness.answered()
-            core.figures.answered(index, time: reply.time, sentAt: sentAt)
+            core.statistics.answered(index, time: reply.time, sentAt: sentAt)
             let lease = core.configuration.lease
             core.leaseRenewed(index, until: sentAt + lease - min(Self.margin, lease / 4), reply)
             if reply.sweepDue {
                 core.sweeps.request(name)
-                core.carries.request(name)
+                core.relays.request(name)
             }
         case .failure(let error):
             failures.note(name, error)
@@ -209,7 +219,7 @@ final class Heartbeat: Sendable {
             intervalMilliseconds: core.configuration.beatInterval.wholeMilliseconds,
             info: info,
             unhandledSeen: seen,
-            figures: core.figures.send(index)
+            statistics: core.statistics.send(index)
         )
     }
 }
@@ -319,6 +329,6 @@ extension WorkerCore {
                 }
             }
         }
-        for operation in lost where !operation.hasEnded && operation.orders.stop != .lost { lose(operation) }
+        for operation in lost where !operation.hasEnded && operation.endRequests.stop != .lost { lose(operation) }
     }
 }

@@ -61,7 +61,9 @@ struct QueueLoop: Sendable {
     private func attempt(_ recovery: Recovery, _ call: () async throws -> Void) async {
         do {
             try await call()
-            if recovery.succeeded() { core.logger.notice("the broker answers again", metadata: ["queue": "\(name)"]) }
+            guard recovery.succeeded() else { return }
+            core.logger.notice("the broker answers again", metadata: ["queue": "\(name)"])
+            for observer in core.observers { observer.reconnected(queue: name) }
         } catch {
             let (pause, isFirst) = recovery.failed()
             core.logger.log(
@@ -95,9 +97,9 @@ struct QueueLoop: Sendable {
             }
             try await completeAndClaim(parts, exchange, sentAt)
         } catch {
-            core.change { queue, _ in
+            core.change { queue, now in
                 queue.finish(exchange, index)
-                queue.unanswered(parts.ended(open), hadClaim: exchange.capacity > 0, index)
+                queue.unanswered(parts.ended(open), hadClaim: exchange.capacity > 0, index, now)
             }
             throw error
         }

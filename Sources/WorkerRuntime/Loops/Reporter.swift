@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// One pass:
 /// 1. Waits for reports. Acknowledgements and the reports of ended operations are sent at once, others at least
-///    `Defaults.reportInterval` after the last time.
+///    `SluiceDefaults.reportInterval` after the last time.
 /// 2. Collects the reports of each queue and sends them under the fences, in bounded calls, until they are answered.
 ///    Each queue has one call in flight: a queue whose server does not answer delays no other queue.
 /// 3. Releases the ends of operations that waited for their reports: an end never overtakes them.
@@ -49,14 +49,16 @@ final class Reporter: Sendable {
 
     private let broker: any WorkerBroker
     private let worker: WorkerID
+    private let observers: [any RuntimeObserving]
     private let logger: Logger
     private let lines = Mutex<[String: Line]>([:])
     private let signal = Signal()
     private let numbers = Atomic(0)
 
-    init(broker: any WorkerBroker, worker: WorkerID, logger: Logger) {
+    init(broker: any WorkerBroker, worker: WorkerID, observers: [any RuntimeObserving], logger: Logger) {
         self.broker = broker
         self.worker = worker
+        self.observers = observers
         self.logger = logger
     }
 
@@ -92,7 +94,7 @@ final class Reporter: Sendable {
                     await pause(until: nextRegular)
                     continue
                 }
-                if isTime { nextRegular = .now + Defaults.reportInterval }
+                if isTime { nextRegular = .now + SluiceDefaults.reportInterval }
                 for (queue, work) in work { group.addTask { await self.send(work, queue: queue) } }
             }
         }
@@ -131,22 +133,17 @@ final class Reporter: Sendable {
             rest = rest.dropFirst(batch.count)
             guard let answers = await deliver(batch, queue: queue) else { return }
             for (report, isValid) in zip(batch, answers) where !isValid {
-                if let operation = byFence[report.fence] { lose(operation) }
+                byFence[report.fence]?.lose(observers, logger)
             }
         }
-    }
-
-    private func lose(_ operation: HeldOperation) {
-        guard operation.stop(.lost) else { return }
-        logger.warning("lost: this worker no longer owns the operation", metadata: operation.metadata())
     }
 
     private static func batch(of reports: ArraySlice<Report>) -> [Report] {
         var bytes = 0
         return Array(
-            reports.prefix(Defaults.batch).prefix { report in
+            reports.prefix(SluiceDefaults.batch).prefix { report in
                 bytes += report.content.byteCount
-                return bytes <= Defaults.operationBytes || bytes == report.content.byteCount
+                return bytes <= SluiceDefaults.operationBytes || bytes == report.content.byteCount
             }
         )
     }

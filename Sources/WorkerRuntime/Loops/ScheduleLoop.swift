@@ -51,9 +51,12 @@ struct ScheduleLoop: Sendable {
             } else {
                 await core.schedules.signal.wait()
             }
-            for index in core.schedules.takeDue(.now) where !Task.isCancelled { await fireDue(index) }
+            await runOnce()
         }
     }
+
+    /// Fires the due schedules of all queues.
+    func runOnce() async { for index in core.schedules.takeDue(.now) where !Task.isCancelled { await fireDue(index) } }
 
     private func fireDue(_ index: Int) async {
         let queue = core.queueNames[index]

@@ -46,9 +46,12 @@ struct Sweeper: Sendable {
             await core.sweeps.signal.wait()
             let jitter = core.sweeps.isUrgent ? Self.urgentJitter : Self.jitter
             try? await Task.sleep(for: .seconds(Double.random(in: jitter)))
-            for name in core.sweeps.take() where !Task.isCancelled { await sweep(name) }
+            await runOnce()
         }
     }
+
+    /// Sweeps all queues in which a sweep is due.
+    func runOnce() async { for name in core.sweeps.take() where !Task.isCancelled { await sweep(name) } }
 
     private func sweep(_ name: String) async {
         do {
@@ -68,26 +71,5 @@ struct Sweeper: Sendable {
             "recovered operations of a lost worker",
             metadata: ["queue": "\(name)", "recovered": "\(reply.recovered)", "dead": "\(reply.dead)"]
         )
-    }
-}
-
-/// Relays ends to other queues with dependents. Runs in a task of its own: a queue that is away must not delay the
-/// recovery of lost operations.
-struct Carrier: Sendable {
-    private static let jitter: ClosedRange<Double> = 0...0.01
-    let core: WorkerCore
-
-    func run() async {
-        while !Task.isCancelled {
-            await core.carries.signal.wait()
-            try? await Task.sleep(for: .seconds(Double.random(in: Self.jitter)))
-            for name in core.carries.take() where !Task.isCancelled {
-                guard let error = await core.broker.carryEnds(of: name).failure else { continue }
-                core.logger.info(
-                    "ends were not relayed to other queues; the next heartbeat tries again",
-                    metadata: ["queue": "\(name)", "error": "\(error)"]
-                )
-            }
-        }
     }
 }

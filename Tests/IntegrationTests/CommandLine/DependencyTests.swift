@@ -198,7 +198,7 @@ extension CommandLineTests {
         @Test(
             "Any worker relays an end to another queue; a failure spreads along the graph, and retry --tree reverses it"
         )
-        func carried() async throws {
+        func relayed() async throws {
             let first = try await sluice.enqueue("fail", "-q", "mail", "--attempts", "1")
             let second = try await sluice.enqueue("noop", "-q", "images", "--after", first)
             let third = try await sluice.enqueue("noop", "-q", "mail", "--after", second)

@@ -165,7 +165,7 @@ extension CommandLineTests {
             #expect(try await remedy("needs", held) == ["retry", cancelled])
             try await helps("ended", cancelled, "an end")
             #expect(try await sluice.state(cancelled) == "ready")
-            for number in 0..<4 { _ = try await sluice.enqueue("noop", "--key", "a", "-t", "\(number)") }
+            for number in 0..<4 { _ = try await sluice.enqueue("noop", "--limit-key", "a", "-t", "\(number)") }
             let second = try #require(try await sluice.lines("list", "-t", "1", "-o", "id").first)
             try await helps("keyTurn", second, "equal shares of keys")
         }
@@ -174,9 +174,9 @@ extension CommandLineTests {
         func remediesBesideWorker() async throws {
             let worker = try await sluice.worker("-c", "9")
             try await sluice.lines("queue", "limit", "default", "concurrency=1", "key.concurrency=1")
-            let first = try await sluice.enqueue("sleep", "seconds:=600", "--key", "a")
+            let first = try await sluice.enqueue("sleep", "seconds:=600", "--limit-key", "a")
             try await sluice.reaches("executing", first)
-            let second = try await sluice.enqueue("sleep", "seconds:=600", "--key", "a")
+            let second = try await sluice.enqueue("sleep", "seconds:=600", "--limit-key", "a")
             let third = try await sluice.enqueue("sleep", "seconds:=600")
             try await helps("limited", third, "the limit of a queue")
             try await sluice.reaches("executing", third)
@@ -216,7 +216,7 @@ extension CommandLineTests {
                 let queue = "of-\(code)"
                 try await sluice.lines("queue", "limit", queue, limits)
                 let served = try await sluice.worker("-q", queue)
-                let options = ["-q", queue] + (key.isEmpty ? [] : ["--key", key])
+                let options = ["-q", queue] + (key.isEmpty ? [] : ["--limit-key", key])
                 func enqueue() async throws -> String {
                     let outcome = await (try sluice.start(["enqueue", "noop", "-o", "id", "--quiet"] + options))
                         .outcome()

@@ -10,7 +10,7 @@ extension CommandLineTests {
 
         @Test("Limits of keys are set, shown and removed")
         func set() async throws {
-            _ = try await sluice.enqueue("noop", "--key", "acme")
+            _ = try await sluice.enqueue("noop", "--limit-key", "acme")
             let own = ["key:acme.concurrency=10", "key:acme.weight=4"]
             let lines = try await sluice.lines("queue", "limit", "default", "key.concurrency=2", own[0], own[1])
             let text = "default: key.concurrency 2, key:acme.concurrency 10, key:acme.weight 4, 0 executing"
@@ -30,7 +30,7 @@ extension CommandLineTests {
 
         @Test("A rate of keys is set with its burst, shown and removed")
         func rate() async throws {
-            _ = try await sluice.enqueue("noop", "--key", "a.b")
+            _ = try await sluice.enqueue("noop", "--limit-key", "a.b")
             let words = ["key:a.b.burst=5", "key:a.b.rate=20/1m", "key.rate=100/s"]
             let lines = try await sluice.lines("queue", "limit", "default", words[0], words[1], words[2])
             let text = "default: key.rate 100/s (burst 100), key:a.b.rate 20/1m (burst 5), 0 executing"
@@ -67,17 +67,17 @@ extension CommandLineTests {
         func waits() async throws {
             try await sluice.lines("queue", "limit", "default", "key.concurrency=1", "--quiet")
             let worker = try await sluice.worker("--slots", "4")
-            let running = try await sluice.enqueue("sleep", "seconds:=600", "--key", "acme")
+            let running = try await sluice.enqueue("sleep", "seconds:=600", "--limit-key", "acme")
             try await sluice.reaches("executing", running)
-            let waiting = try await sluice.enqueue("noop", "--key", "acme")
-            let other = try await sluice.enqueue("noop", "--key", "bolt")
+            let waiting = try await sluice.enqueue("noop", "--limit-key", "acme")
+            let other = try await sluice.enqueue("noop", "--limit-key", "bolt")
             try await sluice.reaches("finished", other)
             let explanation = try await sluice.json("explain", waiting)
             let reason = try #require(explanation["reasons"]?.arrayValue?.first)
             #expect(reason["code"]?.stringValue == "keyLimited", "\(reason)")
             #expect(reason["facts"]?.arrayValue?.contains { $0["text"]?.stringValue == running } == true, "\(reason)")
-            #expect(try await sluice.json("show", waiting)["key"] == "acme")
-            #expect(try await sluice.lines("list", "limit:acme", "state:ready", "-o", "id") == [waiting])
+            #expect(try await sluice.json("show", waiting)["limitKey"] == "acme")
+            #expect(try await sluice.lines("list", "limitKey:acme", "state:ready", "-o", "id") == [waiting])
             let shown = try await sluice.lines("queue", "show", "default")
             #expect(shown.contains("key  acme  1 ready  1/1 executing"), "\(shown)")
             let doctor = try await sluice("doctor", "--deep")
@@ -94,10 +94,10 @@ extension CommandLineTests {
         func outOfRate() async throws {
             try await sluice.lines("queue", "limit", "default", "key.rate=1/1h", "--quiet")
             let worker = try await sluice.worker("--slots", "4")
-            let first = try await sluice.enqueue("noop", "--key", "acme")
+            let first = try await sluice.enqueue("noop", "--limit-key", "acme")
             try await sluice.reaches("finished", first)
-            let waiting = try await sluice.enqueue("noop", "--key", "acme")
-            let other = try await sluice.enqueue("noop", "--key", "bolt")
+            let waiting = try await sluice.enqueue("noop", "--limit-key", "acme")
+            let other = try await sluice.enqueue("noop", "--limit-key", "bolt")
             try await sluice.reaches("finished", other)
             let reason = try #require(try await sluice.json("explain", waiting)["reasons"]?.arrayValue?.first)
             #expect(reason["code"]?.stringValue == "keyRateReached", "\(reason)")
@@ -118,8 +118,8 @@ extension CommandLineTests {
 
         @Test("A key is refused with --no-track and with a bad name")
         func refused() async throws {
-            #expect(try await sluice("enqueue", "noop", "--key", "acme", "--no-track").code == 64)
-            #expect(try await sluice("enqueue", "noop", "--key", "a b").code == 64)
+            #expect(try await sluice("enqueue", "noop", "--limit-key", "acme", "--no-track").code == 64)
+            #expect(try await sluice("enqueue", "noop", "--limit-key", "a b").code == 64)
         }
     }
 }

@@ -33,7 +33,7 @@ extension CommandLineTests {
         @Test("A query finds the same operations in list, in a change and in the monitor")
         func table() async throws {
             let own = try await sluice.enqueue("noop", "--id", "import-2026", "-q", "mail", "-t", "nightly", "n:=1")
-            let first = try await sluice.enqueue("noop", "-q", "mail", "-p", "high", "--key", "acme")
+            let first = try await sluice.enqueue("noop", "-q", "mail", "-p", "high", "--limit-key", "acme")
             let other = try await sluice.enqueue("sleep", "seconds:=9", "-q", "video", "--in", "1h")
             let once = try await sluice.enqueue("noop", "-q", "video", "--no-track")
             let group = try await sluice.lines("group", "open", "nightly", "-q", "mail", "-o", "id")[0]
@@ -52,7 +52,7 @@ extension CommandLineTests {
                 ("state:scheduled", [other]), ("state:cancelled,blocked", [first, group]),
                 ("queue:v*", [other, once, member]),
                 ("queue:mail -state:blocked", [own, first]), ("tag:nightly", [own]), ("args.n:1", [own]),
-                ("priority:>normal", [first]), ("limit:acme", [first]), ("name:sleep", [other]), ("age:>1h", []),
+                ("priority:>normal", [first]), ("limitKey:acme", [first]), ("name:sleep", [other]), ("age:>1h", []),
                 ("worker:\(OperationID())", []), ("worker:h*", []),
             ]
             for (query, found) in table {

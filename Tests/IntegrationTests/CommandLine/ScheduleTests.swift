@@ -89,10 +89,10 @@ extension CommandLineTests {
         }
 
         @Test(
-            "With --overlap, operations share a unique key; show, list and JSON name the schedule, but not for a rerun"
+            "With --if-exists, operations share a unique key; show, list and JSON name the schedule, but not for a rerun"
         )
-        func overlap() async throws {
-            try await sluice.lines("schedule", "add", "sync", "noop", "--every", "1h", "--overlap", "skip")
+        func ifExists() async throws {
+            try await sluice.lines("schedule", "add", "sync", "noop", "--every", "1h", "--if-exists", "skip")
             let first = try #require(try await sluice.lines("schedule", "run", "sync").first)
             let again = try await sluice("schedule", "run", "sync")
             #expect(again.output == first + "\n" && again.errors.contains("nothing was enqueued"), "\(again.errors)")
@@ -100,11 +100,21 @@ extension CommandLineTests {
             #expect(operation["schedule"] == "sync" && operation["unique"]?["key"] == "schedule:sync", "\(operation)")
             #expect(try await sluice("show", first).output.contains("schedule   sync"))
             #expect(try await sluice.lines("list", "schedule:sync", "-o", "id") == [first])
-            #expect(try await sluice.json("schedule", "show", "sync")["overlap"] == "skip")
-            #expect(try await sluice("schedule", "show", "sync").output.contains("overlap    skip"))
+            #expect(try await sluice.json("schedule", "show", "sync")["ifExists"] == "skip")
+            #expect(try await sluice("schedule", "show", "sync").output.contains("if exists  skip"))
             let rerun = try #require(try await sluice.lines("rerun", first, "-o", "id").first)
             #expect(try await sluice.json("show", rerun)["schedule"]?.isNull == true)
-            try await sluice.lines("schedule", "add", "sync", "noop", "--every", "1s", "--overlap", "skip", "--replace")
+            try await sluice.lines(
+                "schedule",
+                "add",
+                "sync",
+                "noop",
+                "--every",
+                "1s",
+                "--if-exists",
+                "skip",
+                "--replace"
+            )
             try await sluice.lines("queue", "pause", "default")
             let worker = try await sluice.worker()
             try await eventually("an instant is left out") {
@@ -141,7 +151,7 @@ extension CommandLineTests {
                 (["--cron", "@daily", "--tz", "Europe/Berln"], "--tz Europe/Berlin"),
                 (["--every", "1h", "--misfire", "all"], "misfire"),
                 (["--every", "1h", "--end", "2020-01-01T00:00:00Z"], "no instant between now and the schedule's end"),
-                (["--every", "1h", "--overlap", "debounce"], "overlap"),
+                (["--every", "1h", "--if-exists", "debounce"], "if-exists"),
                 (["--every", "1h", "--attempts", "0"], "attempts is 0"),
             ]
         )

@@ -57,7 +57,7 @@ extension CommandLineTests {
                 (["--unique", "k", "--if-exists", "debounce"], "unknown policy \"debounce\""),
                 (["--unique", "k", "--if-exists", "debounce=5s", "--in", "3s"], "debounce sets the start itself"),
                 (["--unique", "k", "--no-track"], "always tracked"),
-                (["--unique", "k", "--fresh-for", "0s"], "the freshness"),
+                (["--unique", "k", "--fresh-for", "0s"], "freshFor"),
                 (["--if-exists", "join"], "need a unique key"),
             ]
         )

@@ -71,7 +71,10 @@ extension CommandLineTests {
                     ["enqueue", "noop", "--on-end", "g", "--unique", "h"], 64,
                     "--on-end and --unique exclude each other"
                 ),
-                (["enqueue", "noop", "--on-end", "g", "--key", "h"], 64, "--on-end and --key exclude each other"),
+                (
+                    ["enqueue", "noop", "--on-end", "g", "--limit-key", "h"], 64,
+                    "--on-end and --limit-key exclude each other"
+                ),
                 (["enqueue", "noop", "--on-end", "g", "--in", "1m"], 64, "--on-end and --in exclude each other"),
                 (
                     ["enqueue", "--batch", "b", "--on-first-death", "g"], 64,

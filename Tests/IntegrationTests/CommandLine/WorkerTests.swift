@@ -58,13 +58,13 @@ extension CommandLineTests {
             let shown = try await sluice.json("workers", "show", "first")
             #expect(shown == lost.first)
             #expect(shown["state"]?.stringValue == "lost")
-            #expect([shown["handedBack"], shown["dead"], shown["cancelled"]].map { $0?.intValue } == [1, 0, 0])
+            #expect([shown["recovered"], shown["dead"], shown["cancelled"]].map { $0?.intValue } == [1, 0, 0])
             let lease = try #require(shown.milliseconds("lostAt")) - (try #require(shown.milliseconds("beatAt")))
             #expect(lease == 3000)
             let lines = try await sluice.lines("workers", "ls", "--lost")
             #expect(lines.count == 2 && lines[1].hasPrefix("first"), "\(lines)")
             let whole = try await sluice.lines("workers", "show", "first")
-            #expect(whole.dropLast().last?.hasPrefix("its operations: 1 handed back") == true, "\(whole)")
+            #expect(whole.dropLast().last?.hasPrefix("its operations: 1 recovered") == true, "\(whole)")
             #expect(whole.last == "  default/\(id)")
             let recovery = try #require(try await sluice.json("show", id)["recoveries"]?.arrayValue?.first)
             #expect(
@@ -138,7 +138,7 @@ extension CommandLineTests {
             #expect(record["attempt"]?.intValue == 0)
         }
 
-        @Test("kill -9: another worker runs them within lease, heartbeat and one second; delivery 2, attempt 1")
+        @Test("kill -9: another worker runs the operations within lease, heartbeat and 1 s; delivery 2, attempt 1")
         func crash() async throws {
             let first = try await sluice.worker("--lease", "3s")
             let ids = try await [sluice.enqueue("sleep", "seconds:=600"), sluice.enqueue("sleep", "seconds:=600")]

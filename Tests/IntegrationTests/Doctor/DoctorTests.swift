@@ -113,7 +113,7 @@ private enum FeatureLoad: String, CaseIterable, Sendable {
 
     private func fields(_ number: Int, _ round: Int) -> String {
         switch self {
-        case .limitKeys: #","key":"k\#(number % 20)""#
+        case .limitKeys: #","limitKey":"k\#(number % 20)""#
         case .uniqueKeys: #","unique":"u\#(number % 200)","ifExists":"\#(number % 3 == 0 ? "enqueue" : "join")""#
         case .dependencies:
             #","id":"d\#(round)-\#(number)""# + (number % 10 == 0 ? "" : #","after":["d\#(round)-\#(number - 1)"]"#)

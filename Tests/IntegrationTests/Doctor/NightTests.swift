@@ -93,7 +93,7 @@ extension CommandLineTests {
         func keyRate() async throws {
             let worker = try await sluice.worker("-q", "mail")
             try await sluice.lines("queue", "limit", "mail", "key.rate=6/1m")
-            try await enqueue(12, queue: "mail", #","key":"a""#)
+            try await enqueue(12, queue: "mail", #","limitKey":"a""#)
             try await eventually("the burst has started") { try await sluice.count(.finished) >= 1 }
             let last = try #require(try await sluice.lines("list", "state:ready", "-o", "id").last)
             let explained = try await sluice.json("explain", last)

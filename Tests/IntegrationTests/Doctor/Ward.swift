@@ -56,7 +56,7 @@ struct Ward: Sendable {
         let dependency = Self.operation()
         let dependent = NewOperation(
             envelope: Self.envelope,
-            links: OperationLinks(after: [Dependency(dependency.id)])
+            links: OperationLinks(after: [OperationDependency(dependency.id)])
         )
         _ = try await broker.enqueue([dependency, dependent], queue: queue)
         (needed, blocked) = (dependency.id, dependent.id)

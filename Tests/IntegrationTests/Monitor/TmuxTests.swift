@@ -139,7 +139,7 @@ struct TmuxTests {
     }
 
     @Test("Workers are quieted, resumed and stopped, a queue is paused, and the events show it")
-    func steering() async throws {
+    func workerControl() async throws {
         let site = MonitorSite()
         let worker = try site.worker(options: "--drain-timeout", "1s")
         defer { worker.send(SIGKILL) }
@@ -158,7 +158,7 @@ struct TmuxTests {
         try await tmux.type("3gPy")
         try await tmux.shows("PAUSED", " by ")
         try await tmux.type("5")
-        try await tmux.shows("following", "pause", "steer")
+        try await tmux.shows("following", "pause", "control")
         try await site.enqueue("noop")
         try await tmux.shows("∘ ready")
         try await tmux.type("/pause\r")

@@ -143,9 +143,9 @@ struct BufferTests {
         let client = try await client(EnqueueBuffering(maxBytes: 1 << 20, patience: .milliseconds(50)))
         server.crash()
         let large: JSONValue = ["text": .string(String(repeating: "x", count: 600_000))]
-        try await client.enqueue(name: "note", arguments: large)
+        try await client.enqueue(name: "note", arguments: OperationJSON(large))
         let error = await #expect(throws: OperationsError.self) {
-            try await client.enqueue(name: "note", arguments: large)
+            try await client.enqueue(name: "note", arguments: OperationJSON(large))
         }
         #expect(error?.code == .bufferFull)
         try await client.enqueue(name: "note", arguments: ["number": 1])
@@ -203,7 +203,7 @@ struct BufferTests {
     @Test("An operation that the script refuses is refused for good and does not stop later ones")
     func refusedByScript() async throws {
         let client = try await client(EnqueueBuffering(patience: .seconds(20)))
-        let large = NewOperation(envelope: Array(repeating: UInt8(ascii: " "), count: Defaults.operationBytes))
+        let large = NewOperation(envelope: Array(repeating: UInt8(ascii: " "), count: SluiceDefaults.operationBytes))
         for _ in 0..<2 {
             let error = await #expect(throws: OperationsError.self) {
                 try await client.enqueue([large], queue: "default")

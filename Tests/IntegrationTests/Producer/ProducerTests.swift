@@ -145,7 +145,7 @@ struct ProducerTests {
         #expect(error?.code == .invalidOption)
         try await setup.sluice.pause(queue: "default")
         let small = (0..<1234).map { Resize(path: "\($0)", width: $0) }
-        let large = Resize(path: String(repeating: "x", count: Defaults.operationBytes), width: 0)
+        let large = Resize(path: String(repeating: "x", count: SluiceDefaults.operationBytes), width: 0)
         let refused = await #expect(throws: OperationsError.self) { try await setup.sluice.enqueue(small + [large]) }
         #expect(refused?.code == .tooLarge)
         let handles = try await setup.sluice.enqueue(small)
@@ -167,15 +167,15 @@ struct ProducerTests {
     )
     func keyed() async throws {
         let setup = try await Setup()
-        let keyed = setup.sluice.keyed(freshness: .seconds(3600))
+        let keyed = setup.sluice.keyed(freshFor: .seconds(3600))
         let first = try await keyed.run("image", Resize(path: "a", width: 1))
         #expect(try await first.value.path == "a@1")
         let again = try await keyed.run("image", Resize(path: "b", width: 2))
         #expect(again.id == first.id && !again.isNew)
         #expect(try await again.value.path == "a@1")
-        let former = try await keyed.run("work", onDuplicate: .replace, Endless())
+        let former = try await keyed.run("work", ifExists: .replace, Endless())
         for try await change in former.changes where change.progress != nil { break }
-        let latest = try await keyed.run("work", onDuplicate: .replace, Resize(path: "c", width: 3))
+        let latest = try await keyed.run("work", ifExists: .replace, Resize(path: "c", width: 3))
         #expect(latest.isNew)
         #expect(try await latest.value.path == "c@3")
         #expect(try await former.state() == .cancelled)
@@ -195,8 +195,8 @@ struct ProducerTests {
         let setup = try await Setup()
         let key = OperationID(key: "order 4711")
         let arguments: JSONValue = ["path": "c", "width": 3]
-        let first = try await setup.sluice.enqueue(name: "image.resize", arguments: arguments, .id(key))
-        let second = try await setup.sluice.enqueue(name: "image.resize", arguments: arguments, .id(key))
+        let first = try await setup.sluice.enqueue(name: "image.resize", arguments: OperationJSON(arguments), .id(key))
+        let second = try await setup.sluice.enqueue(name: "image.resize", arguments: OperationJSON(arguments), .id(key))
         #expect(first.isNew && !second.isNew)
         let result = try JSONValue(parsing: try await second.result())
         #expect(result["path"]?.stringValue == "c@3")
@@ -219,8 +219,8 @@ struct ProducerTests {
         #expect(await code { try await sluice.enqueue([Endless()]) { _ in .queue("b") } } == .invalidOption)
         #expect(await code { try await sluice.enqueue([Endless()]) { _ in .durability(.disk) } } == .invalidOption)
         #expect(await code { try await sluice.enqueue(name: "x{y}") } == .invalidName)
-        let large = String(repeating: "x", count: Defaults.operationBytes)
-        #expect(await code { try await sluice.enqueue(name: "x", arguments: .string(large)) } == .tooLarge)
+        let large = String(repeating: "x", count: SluiceDefaults.operationBytes)
+        #expect(await code { try await sluice.enqueue(name: "x", arguments: .init(large)) } == .tooLarge)
         #expect(await code { _ = try await SluiceClient.connect(to: "http://h") } == .invalidOption)
         #expect(
             await code {

@@ -31,7 +31,7 @@ struct ContentionTests {
         }
     }
 
-    @Test("An abandoned body may return while another task reads the result")
+    @Test("A body that was given up may return while another task reads the result")
     func stuck() async throws {
         for _ in 0..<100 {
             let (clock, gate) = (TestClock(), Gate())

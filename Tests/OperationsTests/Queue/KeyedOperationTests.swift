@@ -7,11 +7,11 @@ import Testing
 struct KeyedOperationTests {
     private func keyed(
         _ queue: LocalOperationQueue,
-        freshness: Duration = .zero,
+        freshFor: Duration = .zero,
         results: Int = 10,
         now: NowBox = NowBox()
     ) -> KeyedOperations<String, Int> {
-        KeyedOperations(queue: queue, freshness: freshness, maximumResults: results) { now.now }
+        KeyedOperations(queue: queue, freshFor: freshFor, maximumResults: results) { now.now }
     }
 
     @Test("join: all callers for a key get one operation, and it runs once")
@@ -31,7 +31,7 @@ struct KeyedOperationTests {
             gate.open()
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
-        // Without `freshness`, a second operation may start after the first one ends. Two never run at a time.
+        // Without `freshFor`, a second operation may start after the first one ends. Two never run at a time.
         #expect(values.count == runsBox.count)
         #expect(keyed.operation(for: "icon") == nil)
     }
@@ -56,19 +56,19 @@ struct KeyedOperationTests {
     @Test("replace: the earlier operation is cancelled, the latest one runs, and two never run at a time")
     func replace() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
-        let keyed = keyed(queue, freshness: .seconds(60))
-        let first = keyed.run("sync", onDuplicate: .replace) {
+        let keyed = keyed(queue, freshFor: .seconds(60))
+        let first = keyed.run("sync", ifExists: .replace) {
             journal.note("+1")
             await gate.wait()
             journal.note("-1")
             return 1
         }
         await journal.wait(for: "+1")
-        let second = keyed.run("sync", onDuplicate: .replace) {
+        let second = keyed.run("sync", ifExists: .replace) {
             journal.note("+2")
             return 2
         }
-        let third = keyed.run("sync", onDuplicate: .replace) {
+        let third = keyed.run("sync", ifExists: .replace) {
             journal.note("+3")
             return 3
         }
@@ -85,25 +85,25 @@ struct KeyedOperationTests {
     @Test("skip: nothing runs while an operation is in flight or its result is fresh")
     func skip() async throws {
         let (queue, gate, now) = (LocalOperationQueue(), Gate(), NowBox())
-        let keyed = keyed(queue, freshness: .seconds(60), now: now)
-        let first = keyed.run("a", onDuplicate: .skip) {
+        let keyed = keyed(queue, freshFor: .seconds(60), now: now)
+        let first = keyed.run("a", ifExists: .skip) {
             await gate.wait()
             return 1
         }
-        #expect(keyed.run("a", onDuplicate: .skip) { 2 }.origin == .skipped)
+        #expect(keyed.run("a", ifExists: .skip) { 2 }.origin == .skipped)
         gate.open()
         #expect(try await first.value == 1)
         now.advance(by: .seconds(59))
-        let fresh = keyed.run("a", onDuplicate: .skip) { 3 }
+        let fresh = keyed.run("a", ifExists: .skip) { 3 }
         #expect(fresh.origin == .skipped)
         #expect(try await fresh.value == 1)
         #expect(keyed.run("a") { 4 }.origin == .fresh)
         now.advance(by: .seconds(1))
-        let late = keyed.run("a", onDuplicate: .skip) { 5 }
+        let late = keyed.run("a", ifExists: .skip) { 5 }
         #expect(late.origin == .started)
         #expect(try await late.value == 5)
         keyed.invalidate("a")
-        #expect(keyed.run("a", onDuplicate: .skip) { 6 }.origin == .started)
+        #expect(keyed.run("a", ifExists: .skip) { 6 }.origin == .started)
     }
 
     @Test("enqueue: operations run one after the other, in order, also after a failure")
@@ -111,7 +111,7 @@ struct KeyedOperationTests {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
         let keyed = keyed(queue)
         let operations = (0..<5).map { number in
-            keyed.run("row", onDuplicate: .enqueue) {
+            keyed.run("row", ifExists: .enqueue) {
                 journal.note("+\(number)")
                 await gate.wait()
                 journal.note("-\(number)")
@@ -128,7 +128,7 @@ struct KeyedOperationTests {
     @Test("A failure is not stored as a result, and a cancelled operation is not joined")
     func failures() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
-        let keyed = keyed(queue, freshness: .seconds(60))
+        let keyed = keyed(queue, freshFor: .seconds(60))
         await #expect(throws: Oops.self) { try await keyed.run("a") { throw Oops() }.value }
         let first = keyed.run("a") {
             journal.note("in")
@@ -149,7 +149,7 @@ struct KeyedOperationTests {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
         let keyed = keyed(queue)
         let operations = (0..<4).map { _ in
-            keyed.run("a", onDuplicate: .enqueue) {
+            keyed.run("a", ifExists: .enqueue) {
                 journal.note("in")
                 await gate.wait()
                 return 1
@@ -167,13 +167,13 @@ struct KeyedOperationTests {
     func keepLatest() async throws {
         let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
         let keyed = keyed(queue)
-        let first = keyed.run("a", onDuplicate: .keepLatest) {
+        let first = keyed.run("a", ifExists: .keepLatest) {
             journal.note("first")
             await gate.wait()
             return 0
         }
         await journal.wait(for: "first")
-        let later = (1...3).map { number in keyed.run("a", onDuplicate: .keepLatest) { number } }
+        let later = (1...3).map { number in keyed.run("a", ifExists: .keepLatest) { number } }
         #expect(first.origin == .started && later.map(\.origin) == [.enqueued, .replaced, .replaced])
         #expect(later.dropLast().allSatisfy { $0.operation.state == .cancelled })
         gate.open()
@@ -188,7 +188,7 @@ struct KeyedOperationTests {
         let time = Duration.seconds(2)
         let started = ContinuousClock.now
         let burst = (0..<20).map { number in
-            keyed.run("a", onDuplicate: .debounce(time)) {
+            keyed.run("a", ifExists: .debounce(time)) {
                 journal.note("\(number)")
                 return number
             }
@@ -212,7 +212,7 @@ struct KeyedOperationTests {
         let keyed = keyed(queue)
         await withTaskGroup(of: Void.self) { group in
             for policy in policies {
-                group.addTask { for number in 0..<1000 { keyed.run("k", onDuplicate: policy) { number } } }
+                group.addTask { for number in 0..<1000 { keyed.run("k", ifExists: policy) { number } } }
             }
             group.addTask { for _ in 0..<1000 { queue.addBarrier {} } }
         }
@@ -229,7 +229,7 @@ struct KeyedOperationTests {
                 journal.note("former")
                 await gate.wait()
             } onCancel: {
-                keyed.run("k", onDuplicate: .enqueue) {
+                keyed.run("k", ifExists: .enqueue) {
                     journal.note("from the cancel")
                     return 3
                 }
@@ -239,7 +239,7 @@ struct KeyedOperationTests {
             return 1
         }
         await journal.wait(for: "former")
-        let latest = keyed.run("k", onDuplicate: .replace) {
+        let latest = keyed.run("k", ifExists: .replace) {
             journal.note("latest")
             return 2
         }

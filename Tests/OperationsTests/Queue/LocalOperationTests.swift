@@ -158,19 +158,19 @@ struct LocalOperationTests {
     func negativeLimit(count: Int) async throws {
         #expect(OperationQueue.defaultMaxConcurrentOperationCount == -1)
         let queue = LocalOperationQueue(maxConcurrentOperationCount: count)
-        #expect(queue.maxConcurrentOperationCount == Defaults.slots)
+        #expect(queue.maxConcurrentOperationCount == SluiceDefaults.slots)
         queue.maxConcurrentOperationCount = 1
         queue.maxConcurrentOperationCount = count
-        #expect(queue.maxConcurrentOperationCount == Defaults.slots)
+        #expect(queue.maxConcurrentOperationCount == SluiceDefaults.slots)
         let (journal, gate) = (Journal(), Gate())
-        for number in 0..<Defaults.slots + 1 {
+        for number in 0..<SluiceDefaults.slots + 1 {
             queue.add {
                 journal.note("\(number)")
                 await gate.wait()
             }
         }
-        await journal.wait(count: Defaults.slots)
-        #expect(queue.executingCount == Defaults.slots)
+        await journal.wait(count: SluiceDefaults.slots)
+        #expect(queue.executingCount == SluiceDefaults.slots)
         gate.open()
         try await queue.waitUntilAllOperationsAreFinished()
     }

@@ -108,7 +108,7 @@ struct RetryTests {
     }
 
     @Test("An operation that does not end after its run timeout is given up, and its slot is free")
-    func abandoned() async throws {
+    func givenUp() async throws {
         let (clock, journal, gate, released) = (TestClock(), Journal(), Gate(), Gate())
         let queue = LocalOperationQueue(maxConcurrentOperationCount: 1, clock: clock)
         do {

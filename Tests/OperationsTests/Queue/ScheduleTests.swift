@@ -205,7 +205,7 @@ private struct Schedule {
         model.conclude(number, didReturn: chance < 7, retries: chance == 7)
         operation.decide { scheduler, effects in
             scheduler.conclude(operation, end, &effects)
-            if operation.guardedState.isTerminal { effects.abandoned.append(operation) }
+            if operation.guardedState.isTerminal { effects.givenUp.append(operation) }
         }
         return "\(number) ends: \(end)"
     }

@@ -129,8 +129,8 @@ struct World {
             var isBusy = false
             for queue in Self.queues {
                 let swept = try await broker.sweep(queue: queue)
-                let carried = await broker.carryEnds(of: queue)
-                isBusy = isBusy || swept.more || swept.recovered > 0 || carried.count > 0
+                let relayed = await broker.relayEnds(of: queue)
+                isBusy = isBusy || swept.more || swept.recovered > 0 || relayed.count > 0
             }
             if !isBusy { return }
         }

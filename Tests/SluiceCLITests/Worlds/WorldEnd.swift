@@ -49,7 +49,7 @@ extension World {
         isQuiet = false
         for queue in Self.queues {
             try await broker.setPaused(.resume(by: "ann"), queue: queue)
-            _ = try await broker.steer(.resume, worker: "\(worker)", by: "ann", queue: queue)
+            _ = try await broker.control(.resume, worker: "\(worker)", by: "ann", queue: queue)
             _ = try await broker.removeStandingCancels(nil, by: "ann", queue: queue)
             let limits: [QueueLimit] =
                 [.concurrency(nil), .rate(nil), .keyConcurrency(nil), .keyRate(nil), .keyWeight(nil)]
@@ -108,7 +108,7 @@ extension World {
                     envelope: envelope,
                     links: OperationLinks(unique: UniqueClaim(key: key, policy: .enqueue))
                 )
-                let outcomes = try await client.handOver([new], queue: queue, durability: .none).outcomes
+                let outcomes = try await client.outcomes([new], queue: queue, durability: .none).outcomes
                 let detail = try await broker.details([new.id], queue: queue).first.flatMap { $0 }
                 guard outcomes == [.created], detail?.state == .ready else {
                     throw WorldFault(description: "unique key \(key) of \(queue) is not free: \(outcomes)")

@@ -18,7 +18,7 @@ extension World {
         case 75...81: try await fail()
         case 82...83: try await giveBack()
         case 84: lose()
-        case 85...86: _ = await broker.carryEnds(of: queue())
+        case 85...86: _ = await broker.relayEnds(of: queue())
         default: try await operate()
         }
     }
@@ -58,7 +58,7 @@ extension World {
 
     private mutating func hand(over operations: [NewOperation], to queue: String) async {
         // Cycles, closed groups and missing dependencies are refused; other tests cover that.
-        guard let outcomes = try? await client.handOver(operations, queue: queue, durability: .none).outcomes else {
+        guard let outcomes = try? await client.outcomes(operations, queue: queue, durability: .none).outcomes else {
             return tally["refused", default: 0] += 1
         }
         tally["taken", default: 0] += 1
@@ -113,11 +113,11 @@ extension World {
         )
     }
 
-    private mutating func dependencies(of queue: String) -> [Dependency] {
+    private mutating func dependencies(of queue: String) -> [OperationDependency] {
         let names = Set((0..<number(1...2)).compactMap { _ in some() })
         return names.sorted().map { name in
             let policy = DependencyFailurePolicy.allCases.randomElement(using: &chance) ?? .cancel
-            return Dependency(name.id, queue: name.queue == queue ? nil : name.queue, onFailure: policy)
+            return OperationDependency(name.id, queue: name.queue == queue ? nil : name.queue, onFailure: policy)
         }
     }
 
@@ -227,7 +227,7 @@ extension World {
         case 18:
             isQuiet.toggle()
             for queue in Self.queues {
-                _ = try await broker.steer(isQuiet ? .quiet : .resume, worker: "\(worker)", by: "ann", queue: queue)
+                _ = try await broker.control(isQuiet ? .quiet : .resume, worker: "\(worker)", by: "ann", queue: queue)
             }
             try beat()
         case 19:

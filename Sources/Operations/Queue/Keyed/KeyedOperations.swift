@@ -3,7 +3,7 @@ import Synchronization
 /// Runs at most one operation per key at a time: one download per URL, one update per row, one synchronisation.
 ///
 /// ```swift
-/// let icons = KeyedOperations<URL, Image>(queue: queue, freshness: .seconds(300), maximumResults: 500)
+/// let icons = KeyedOperations<URL, Image>(queue: queue, freshFor: .seconds(300), maximumResults: 500)
 /// let icon = icons.run(url) { try await download(url) }      // concurrent callers get the same operation
 /// ```
 ///
@@ -56,21 +56,21 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
     ///
     /// - Parameters:
     ///   - queue: the queue that runs the operations.
-    ///   - freshness: how long `join` and `skip` use a finished result; zero = never. Errors are not stored.
+    ///   - freshFor: how long `join` and `skip` use a finished result; zero = never. Errors are not stored.
     ///   - maximumResults: how many finished results are stored. The oldest are dropped first.
-    public convenience init(queue: LocalOperationQueue, freshness: Duration = .zero, maximumResults: Int = 1000) {
-        self.init(queue: queue, freshness: freshness, maximumResults: maximumResults) { ContinuousClock.now }
+    public convenience init(queue: LocalOperationQueue, freshFor: Duration = .zero, maximumResults: Int = 1000) {
+        self.init(queue: queue, freshFor: freshFor, maximumResults: maximumResults) { ContinuousClock.now }
     }
 
     init(
         queue: LocalOperationQueue,
-        freshness: Duration,
+        freshFor: Duration,
         maximumResults: Int,
         now: @escaping @Sendable () -> ContinuousClock.Instant
     ) {
         self.queue = queue
         self.now = now
-        state = Guarded(State(results: ResultCache(maximumAge: freshness, maximumCount: maximumResults)))
+        state = Guarded(State(results: ResultCache(maximumAge: freshFor, maximumCount: maximumResults)))
     }
 
     /// Returns the operation in flight for a key, or adds one.
@@ -81,28 +81,28 @@ public final class KeyedOperations<Key: Hashable & Sendable, Output: Sendable>: 
     ///
     /// - Parameters:
     ///   - key: the subject of the operation, such as a URL.
-    ///   - onDuplicate: the policy if an operation of this key is in flight.
+    ///   - ifExists: the policy if an operation of this key is in flight.
     ///   - options: the options of an added operation.
     ///   - body: the work.
     /// - Returns: the operation and its origin.
     @discardableResult
     public func run(
         _ key: Key,
-        onDuplicate: DuplicatePolicy = .join,
+        ifExists: DuplicatePolicy = .join,
         _ options: LocalOperationOptions = LocalOperationOptions(),
         _ body: @escaping @Sendable () async throws -> Output
     ) -> KeyedOperation<Output> {
         let made = ValueOperation(options: options, home: queue.core, body: body)
-        if case .debounce(let time) = onDuplicate { postpone(made, by: time) }
+        if case .debounce(let time) = ifExists { postpone(made, by: time) }
         let (answer, former) = state.withLock { state in
-            let decision = decide(key, onDuplicate, made, &state)
+            let decision = decide(key, ifExists, made, &state)
             if decision.0.operation === made { enter(made, key) }
             return decision
         }
         // Cancel after the addition: a cancel calls code of users, which may run the same key or add a barrier.
         let reason = "replaced by a later one of its key"
         for operation in former {
-            if onDuplicate == .replace {
+            if ifExists == .replace {
                 operation.cancel(reason: reason)
             } else {
                 operation.cancelIfWaiting(reason: reason)

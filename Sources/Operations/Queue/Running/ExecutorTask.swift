@@ -58,7 +58,7 @@ extension LocalOperation {
             try await core.clock.sleep(for: limit.runTimeout.limited)
             self?.limitReached(attempt: attempt, limit.runTimeout)
             try await core.clock.sleep(for: limit.grace.limited)
-            self?.abandon(attempt: attempt, because: .overdue(limit.runTimeout))
+            self?.giveUp(attempt: attempt, because: .overdue(limit.runTimeout))
         }
         defer { timer.cancel() }
         return await Self.$inBody.withValue(self) { await perform() }
@@ -66,7 +66,7 @@ extension LocalOperation {
 
     private var runLimit: (runTimeout: Duration, grace: Duration)? {
         guard hasRunTimeout else { return nil }
-        return locked { _ in annex?.runTimeout.map { ($0, annex?.grace ?? Defaults.cancelGrace) } }
+        return locked { _ in annex?.runTimeout.map { ($0, annex?.grace ?? SluiceDefaults.cancelGrace) } }
     }
 
     private func limitReached(attempt: Int32, _ limit: Duration) {
@@ -81,7 +81,7 @@ extension LocalOperation {
     func giveUp(after grace: Duration) {
         Task.detached { [weak self, core] in
             try await core.clock.sleep(for: grace.limited)
-            self?.abandon(
+            self?.giveUp(
                 attempt: 1,
                 because: OperationsError(.timedOut, "the operation did not end within \(grace) of its cancel")
             )
@@ -89,14 +89,14 @@ extension LocalOperation {
     }
 
     /// Ends an operation whose body does not end. When the body returns later, its executor task ends.
-    private func abandon(attempt: Int32, because error: OperationsError) {
+    private func giveUp(attempt: Int32, because error: OperationsError) {
         decide { scheduler, effects in
             guard guardedState == .executing, self.attempt == attempt else { return }
             orMakeAnnex.failure = error
             flags.insert(.stuck)
             scheduler.note(self, .stuck)
             scheduler.end(self, as: flags.contains(.cancelRequested) ? .cancelled : .dead, &effects)
-            effects.abandoned.append(self)
+            effects.givenUp.append(self)
         }
     }
 }

@@ -6,7 +6,7 @@ extension QueueCore {
     /// - Parameter onExecutorTask: whether this runs on an executor task, where hooks may run. A caller of `cancel`
     ///   must not run hooks.
     func perform(_ effects: Effects, onExecutorTask: Bool = false) {
-        guard !effects.foreign.isEmpty else { return carryOut(effects, onExecutorTask: onExecutorTask) }
+        guard !effects.foreign.isEmpty else { return apply(effects, onExecutorTask: onExecutorTask) }
         var foreign = effects.foreign
         var further: [(effects: Effects, core: QueueCore)] = []
         // Use a list instead of recursion, because a chain may alternate between queues. Do this before the
@@ -16,11 +16,11 @@ extension QueueCore {
             foreign += more.foreign
             further.append((more, core))
         }
-        carryOut(effects, onExecutorTask: onExecutorTask)
-        for (effects, core) in further { core.carryOut(effects, onExecutorTask: false) }
+        apply(effects, onExecutorTask: onExecutorTask)
+        for (effects, core) in further { core.apply(effects, onExecutorTask: false) }
     }
 
-    private func carryOut(_ effects: Effects, onExecutorTask: Bool) {
+    private func apply(_ effects: Effects, onExecutorTask: Bool) {
         if let operation = effects.handedOver { launch(operation.quality, first: operation) }
         for _ in 0..<effects.launches { launch(effects.quality) }
         for task in effects.interrupted { task.cancel() }
@@ -32,7 +32,7 @@ extension QueueCore {
             operation.discardBody()
             operation.releaseFromQueue()
         }
-        for operation in effects.abandoned { operation.releaseFromQueue() }
+        for operation in effects.givenUp { operation.releaseFromQueue() }
     }
 
     private func finish(_ effects: Effects, onExecutorTask: Bool) {

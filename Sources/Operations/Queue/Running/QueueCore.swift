@@ -69,10 +69,10 @@ final class QueueCore: Sendable {
     /// Notes how a body ended, and decides the next step of its executor task.
     func settle(_ operation: LocalOperation, _ end: BodyEnd, executorTask: ExecutorTask) -> NextStep {
         var effects = Effects()
-        var wasAbandoned = false
+        var wasGivenUp = false
         let step = scheduler.withLock { scheduler -> NextStep in
             guard operation.executorTask === executorTask else {
-                wasAbandoned = true
+                wasGivenUp = true
                 operation.flags.remove(.stuck)
                 return .leave(isEnded: true)
             }
@@ -81,7 +81,7 @@ final class QueueCore: Sendable {
             return nextStep(of: executorTask, after: operation, &scheduler, &effects)
         }
         perform(effects, onExecutorTask: true)
-        if step.isEnded, !wasAbandoned { operation.releaseFromQueue() }
+        if step.isEnded, !wasGivenUp { operation.releaseFromQueue() }
         return step
     }
 

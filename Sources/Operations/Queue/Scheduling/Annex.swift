@@ -5,7 +5,7 @@
 final class Annex: @unchecked Sendable {
     var name: String?
     var runTimeout: Duration?
-    var grace = Defaults.cancelGrace
+    var grace = SluiceDefaults.cancelGrace
     var retry = LocalRetry.never
     /// Runs that used no attempt.
     var snoozes: Int32 = 0

@@ -11,7 +11,7 @@ struct Effects: Sendable {
     /// Operations that ended without an executor task, whose bodies must be released.
     var discarded: [LocalOperation] = []
     /// Operations that ended while their body still runs.
-    var abandoned: [LocalOperation] = []
+    var givenUp: [LocalOperation] = []
     /// An operation to retry after a pause.
     var retry: (operation: LocalOperation, pause: Duration)?
     /// Tasks to cancel: bodies that must end, and retry pauses that are no longer needed.

@@ -51,7 +51,7 @@ public final class BlockingThreads: @unchecked Sendable {
     public init(
         limit: Int = 64,
         replacements: Int? = nil,
-        grace: Duration = Defaults.cancelGrace,
+        grace: Duration = SluiceDefaults.cancelGrace,
         idleTime: Duration = .seconds(10)
     ) {
         precondition(limit >= 1, "limit is \(limit): a pool needs at least 1 thread")

@@ -164,7 +164,7 @@ private struct LocalLink: OperationLink {
 
     /// True until the operation has ended, which may be before its body returns.
     var ownsLease: Bool { !operation.isFinished }
-    var cancellation: Cancellation? { operation.cancelReason.map { Cancellation(reason: $0) } }
+    var cancellation: OperationCancellation? { operation.cancelReason.map { OperationCancellation(reason: $0) } }
 
     func write(_ content: Report.Content) {
         switch content {

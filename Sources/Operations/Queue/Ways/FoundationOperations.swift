@@ -31,7 +31,7 @@ extension ValueOperation where Output == Void {
     public convenience init(
         foundation operation: Operation,
         runTimeout: Duration? = nil,
-        grace: Duration = Defaults.cancelGrace,
+        grace: Duration = SluiceDefaults.cancelGrace,
         on threads: BlockingThreads = .shared
     ) throws(OperationsError) {
         let claim = try FoundationClaim(operation)
@@ -76,7 +76,7 @@ extension LocalOperationQueue {
     public func add(
         foundation operation: Operation,
         runTimeout: Duration? = nil,
-        grace: Duration = Defaults.cancelGrace
+        grace: Duration = SluiceDefaults.cancelGrace
     ) throws(OperationsError) -> ValueOperation<Void> {
         let local = ValueOperation(
             foundation: try FoundationClaim(operation),

@@ -97,7 +97,7 @@ final class Supervisor: Sendable {
             board?.clear(process.worker)
             if !end.isClean {
                 recovery = Task { [earlier = recovery] in
-                    await handBack(process)
+                    await recover(process)
                     await earlier?.value
                 }
             }
@@ -156,11 +156,11 @@ final class Supervisor: Sendable {
 
     /// Recovers the operations of a dead process without waiting for its lease. First waits until the programs that the
     /// process has started have ended too.
-    private func handBack(_ process: WorkerProcess) async {
+    private func recover(_ process: WorkerProcess) async {
         await waitForPrograms()
         for attempt in 1...Self.tries {
             do {
-                for queue in try await queues() { try await abandon(process.worker, queue) }
+                for queue in try await queues() { try await recover(process.worker, queue) }
                 return
             } catch {
                 logger.warning(
@@ -172,10 +172,10 @@ final class Supervisor: Sendable {
         }
     }
 
-    private func abandon(_ worker: WorkerID, _ queue: String) async throws {
+    private func recover(_ worker: WorkerID, _ queue: String) async throws {
         var sum = SweepReply()
         repeat {
-            let reply = try await broker.abandon(worker: worker, queue: queue)
+            let reply = try await broker.recoverWorker(worker: worker, queue: queue)
             sum = SweepReply(recovered: sum.recovered + reply.recovered, dead: sum.dead + reply.dead, more: reply.more)
         } while sum.more
         guard sum.recovered + sum.dead > 0 else { return }

@@ -1,4 +1,4 @@
--- Defaults and limits for scripts. Defaults.swift has the same values; a test compares the two.
+-- Defaults and limits for scripts. SluiceDefaults.swift has the same values; a test compares the two.
 local MAX_DELIVERIES = 3
 -- Recovered operations with one delivery left are spread over this time.
 local LAST_DELIVERY_SPREAD_MS = 10000

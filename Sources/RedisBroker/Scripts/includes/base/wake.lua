@@ -4,6 +4,11 @@ local function wake()
   if call('LLEN', PREFIX .. 'wake') == 0 then call('RPUSH', PREFIX .. 'wake', '1') end
 end
 
+-- Whether a lane has an element.
+local function is_anything_ready()
+  return call('EXISTS', PREFIX .. 'lane:0', PREFIX .. 'lane:1', PREFIX .. 'lane:2', PREFIX .. 'lane:3', PREFIX .. 'lane:4') > 0
+end
+
 -- Wakes a worker for ready operations, unless the queue is marked as full (see room.lua).
 local function wake_for_ready()
   if call('EXISTS', PREFIX .. 'wake', PREFIX .. 'full') == 0 then call('RPUSH', PREFIX .. 'wake', '1') end

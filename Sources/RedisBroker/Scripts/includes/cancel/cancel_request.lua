@@ -1,6 +1,6 @@
 -- Cancel requests for running operations, and who made them. A request is stored before its message is sent, because
 -- the worker reads it there: the message only says when to look.
--- include: keys
+-- include: extras
 
 -- Stores a request; the first one for a fence stays. `trace`: "instant by reason".
 local function request_cancel(worker, fence, trace)
@@ -19,8 +19,7 @@ end
 
 -- Stores who cancelled an operation, for people; the first entry stays. `trace` nil = its queue was cancelled.
 local function note_cancel(id, trace)
-  local key = extras_key(id)
-  if call('HEXISTS', key, 'cancelAt') == 1 then return end
+  if has_cancel(id) then return end
   local at, by, reason = string.match(trace or call('HGET', META, 'cancelTrace') or '', '^(%d+) (%S*) ?(.*)$')
-  if at then call('HSET', key, 'cancelAt', at, 'cancelBy', by, 'cancelReason', reason) end
+  if at then keep_cancel(id, at, by, reason) end
 end

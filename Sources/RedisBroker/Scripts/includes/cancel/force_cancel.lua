@@ -5,9 +5,10 @@
 -- include: finish_cancelled
 -- include: cancel_request
 -- include: stopping
+-- include: extras
 
 local function note_forced(worker, fence, id, trace)
-  call('HSET', extras_key(id), 'cancelForced', trace, 'cancelForcedFence', fence, 'cancelForcedWorker', worker)
+  keep_forced_cancel(id, trace, fence, worker)
   call('HSET', PREFIX .. 'cancelling:' .. worker, fence, '!' .. id .. ' ' .. trace)
   pcall('PUBLISH', CHANNELS .. 'control:' .. worker, 'cancel ' .. fence)
 end

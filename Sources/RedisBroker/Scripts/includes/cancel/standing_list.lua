@@ -1,7 +1,8 @@
 -- include: standing
 
--- Returns the standing cancels that are alive, by id. Each has id, ends, at, by, query, reason, caught. The hash is
--- small: at most as many as may be set, and those that ended lately.
+-- Returns the standing cancels that have not ended, by id. Each has id, ends, at, by, query, reason, and `caught`: how
+-- many operations it has cancelled. The hash is small: a queue may have few standing cancels, and those that ended
+-- lately are still in it.
 local function standing_cancels()
   local all, list, caught = call('HGETALL', STANDING), {}, {}
   for i = 1, #all, 2 do

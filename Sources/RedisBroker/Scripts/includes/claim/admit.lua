@@ -4,6 +4,7 @@
 -- include: promote
 -- include: limit_keys
 -- include: linked_header
+-- include: extras
 
 -- Ends an operation whose cancel arrived before it. `head` creates or returns the head of its record. Returns whether
 -- such a cancel was stored.
@@ -15,7 +16,7 @@ local function obey_intent(id, head)
   local record = head()
   if not record then return true end
   finish(id, record, 'c')
-  call('HSET', extras_key(id), 'cancelAt', at, 'cancelBy', by, 'cancelReason', reason)
+  keep_cancel(id, at, by, reason)
   return true
 end
 

@@ -2,14 +2,11 @@
 -- include: end_operation
 -- include: leave_waiting
 -- include: needs
-
-local function note_requester(id, by, reason)
-  call('HSET', extras_key(id), 'cancelAt', NOW, 'cancelBy', by, 'cancelReason', reason)
-end
+-- include: extras
 
 local function cancel_waiting_one(id, head, by, reason)
   leave_waiting(id, head)
-  note_requester(id, by, reason)
+  keep_cancel(id, NOW, by, reason)
   finish_waiting(id, head, 'c')
 end
 

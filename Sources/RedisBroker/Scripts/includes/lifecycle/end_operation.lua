@@ -63,7 +63,7 @@ local function finish(id, head, state, failures, revision, ended_at)
   end
 end
 
--- Ends an operation that waits. The new revision makes the reference stale that stays behind.
+-- Ends an operation that waits. The new revision makes the reference that stays in its lane stale.
 local function finish_waiting(id, head, state, ended_at)
   finish(id, head, state, failures_of(head), next_revision(head), ended_at)
 end

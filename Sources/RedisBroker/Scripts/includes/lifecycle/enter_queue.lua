@@ -4,6 +4,7 @@
 -- include: events
 -- include: wake
 -- include: limit_keys
+-- include: extras
 local is_startable, earliest
 
 local function announce()
@@ -95,7 +96,7 @@ end
 local function enter_blocked(id, head, from, by, reason)
   write_head(record_key(id), 'b', changed_header(head, next_revision(head)))
   call('ZADD', PREFIX .. 'blocked', NOW, id)
-  call('HSET', extras_key(id), 'heldAt', NOW, 'heldBy', by, 'heldReason', reason, 'heldFrom', from)
+  keep_hold(id, by, reason, from)
   if deadline_of(head) then expire_at(id, deadline_of(head)) end
   event(id, 'b', true)
 end

@@ -1,5 +1,6 @@
 -- Operations that wait for an ended one continue before the call ends: the next one at its unique key, and its
--- dependents. A call notifies RESOLVED_AT_ONCE dependents, over EDGES_AT_ONCE edges; a sweep notifies the others.
+-- dependents. A call notifies at most RESOLVED_AT_ONCE dependents, of EDGES_AT_ONCE ends in all; a sweep notifies the
+-- others.
 -- include: cancel_waiting
 -- include: leave_blocked
 -- include: pass_keys

@@ -9,6 +9,7 @@
 -- include: leave_waiting
 -- include: outboxes
 -- include: erase
+-- include: extras
 local leave_blocked
 local rules_of_groups
 local function group_rules()
@@ -17,9 +18,8 @@ local function group_rules()
   rules_of_groups = rules
 
   local function end_of_group(id)
-    local about = call('HMGET', extras_key(id), 'cancelAt', 'misses')
-    if about[1] then return 'c' end
-    return tonumber(about[2] or 0) > 0 and 'd' or 'f'
+    if has_cancel(id) then return 'c' end
+    return tonumber(call('HGET', extras_key(id), 'misses') or 0) > 0 and 'd' or 'f'
   end
 
   -- Ends a group that is closed and whose members have all ended.
@@ -47,7 +47,7 @@ local function group_rules()
     local head = head_of(group)
     if not head or state_of(head) ~= 'b' or call('HDEL', needs_key(group), OPEN) == 0 then return end
     call('HINCRBY', extras_key(group), 'unmet', '-1')
-    if not is_completed then call('HSET', extras_key(group), 'cancelAt', NOW, 'cancelBy', 'run', 'cancelReason', 'the run that enqueued it ended without finishing') end
+    if not is_completed then keep_cancel(group, NOW, 'run', 'the run that enqueued it ended without finishing') end
     leave_blocked(group)
   end
 

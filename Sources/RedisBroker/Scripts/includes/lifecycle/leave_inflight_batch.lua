@@ -11,7 +11,9 @@ local function leave_inflight_untracked(worker, first, last, is_repeat, outcomes
   local about = call('HMGET', PREFIX .. 'worker:' .. worker, 'number', 'swept')
   if not is_repeat and about[1] and not about[2] then
     for i = 1, count do outcomes[i] = '1' end
-    return call('HDEL', inflight, unpack(ARGV, first, last))
+    local left = call('HDEL', inflight, unpack(ARGV, first, last))
+    add('executing', -left)
+    return left
   end
   local left = 0
   for i = 1, count do
@@ -19,6 +21,7 @@ local function leave_inflight_untracked(worker, first, last, is_repeat, outcomes
     outcomes[i] = removed == 1 and '1' or '0'
     left = left + removed
   end
+  add('executing', -left)
   return left
 end
 
@@ -39,6 +42,7 @@ local function leave_inflight_tracked(worker, first)
     end
   end
   if #left > 0 then call('HDEL', inflight, unpack(left)) end
+  add('executing', -#left)
   return held, #left, #fences
 end
 

@@ -167,10 +167,7 @@ local function limits_of_keys()
     end
     is_at_end = false
     limit_keys.settle()
-    if has_moved and call('EXISTS', PREFIX .. 'wake', PREFIX .. 'full') == 0 and call('EXISTS', PREFIX .. 'lane:0',
-      PREFIX .. 'lane:1', PREFIX .. 'lane:2', PREFIX .. 'lane:3', PREFIX .. 'lane:4') > 0 then
-      call('RPUSH', PREFIX .. 'wake', '1')
-    end
+    if has_moved and is_anything_ready() then wake_for_ready() end
     if has_used then forget_buckets() end
     if wakes_at then announce_due(wakes_at) end
   end

@@ -20,8 +20,8 @@ local function mark_open() call('DEL', PREFIX .. 'full') end
 
 -- Wakes a worker for waiting operations, unless the queue is full.
 local function announce_room()
-  if call('EXISTS', PREFIX .. 'full') == 0 and call('EXISTS', PREFIX .. 'lane:0', PREFIX .. 'lane:1', PREFIX .. 'lane:2',
-    PREFIX .. 'lane:3', PREFIX .. 'lane:4', PREFIX .. 'unhandled') > 0 then wake() end
+  if call('EXISTS', PREFIX .. 'full') == 1 then return end
+  if is_anything_ready() or call('EXISTS', PREFIX .. 'unhandled') == 1 then wake() end
 end
 
 -- Notes that an operation leaves its worker. If the queue was full, the end of the call wakes a worker.

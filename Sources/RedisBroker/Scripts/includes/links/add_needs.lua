@@ -21,8 +21,8 @@ local function read_remote_need(name, said, policy)
   if said.state == '?' and policy ~= 'member' then return nil, id_of_name(name) end
   local last, ended, is_new = hear_of(name, said.sequence, said.state)
   if is_new then note_ended_dependency(name, last, ended) end
-  -- A group waits for members that are about to be enqueued. The end of an operation that was removed before is not
-  -- theirs.
+  -- A group waits for members that are about to be enqueued. The end of a removed operation with the id of a member
+  -- does not count as the member's end.
   if said.state == '?' and ended ~= 'f' then return { id = name, state = '-', heard = (ended == 'm' or not ended) and last or last - 1 } end
   if ended and (is_end(said.state) or last >= said.sequence) then return { id = name, state = ended, heard = last } end
   return { id = name, state = '-', heard = max(said.sequence - 1, last) }

@@ -14,6 +14,7 @@
 -- include: outboxes
 -- include: remote
 -- include: set_linked
+-- include: extras
 local members_of_groups
 local function group_members()
   if members_of_groups then return members_of_groups end
@@ -40,7 +41,7 @@ local function group_members()
   -- may add others. A cancelled group does not.
   function members.may_enter(id, head)
     local state = state_of(head)
-    return (state == 'b' or state == 'd') and call('HEXISTS', extras_key(id), 'cancelAt') == 0
+    return (state == 'b' or state == 'd') and not has_cancel(id)
   end
 
   -- Returns the first of these groups that takes no more members.
@@ -137,7 +138,7 @@ local function group_members()
   -- Cancels a group: it takes no more members, and ends when its members have ended. Returns whether it has ended;
   -- until then workers cancel its members.
   function members.cancel(id, by, reason)
-    if call('HEXISTS', extras_key(id), 'cancelAt') == 0 then note_requester(id, by, reason) end
+    if not has_cancel(id) then keep_cancel(id, NOW, by, reason) end
     members.close(id)
     leave_blocked(id)
     if state_of(head_of(id)) ~= 'b' then return true end

@@ -1,5 +1,5 @@
 -- in the base
--- Copies of a header with some fields changed. A new revision makes references stale that stay behind.
+-- Copies of a header with some fields changed. A new revision makes references that stay in a lane stale.
 -- include: header
 
 -- A nil argument keeps the field. `failures`: three digits; `delivery`: a number; times: nine digits of base 36.

@@ -17,7 +17,7 @@ local function lost_error(head, delivery)
 end
 
 -- Delays an operation before its last delivery. One of the operations that were lost together may crash workers, so
--- they do not start together again: each waits for a delay that is derived from its id.
+-- these operations do not start together again: each waits for a delay that is derived from its id.
 local function put_off(element, delivery)
   local head = head_for(element)
   if not head then return 0 end

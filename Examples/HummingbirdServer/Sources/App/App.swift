@@ -1,0 +1,42 @@
+import Hummingbird
+import NIOPosix
+import SluiceTelemetry
+import SluiceWorker
+
+@main struct App {
+    static func main() async throws {
+        // Bootstrap your backends of swift-metrics and swift-distributed-tracing here.
+        let port = Environment().get("PORT", as: Int.self) ?? 8080
+        try await server(.fromEnvironment(otherwise: .embedded), port: port).runService()
+    }
+
+    /// SIGTERM stops the server first, then drains the worker, and closes the client last.
+    static func server(_ configuration: SluiceConfiguration, port: Int) throws -> some ApplicationProtocol {
+        let threads = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+        var configuration = configuration
+        configuration.eventLoopGroup = threads
+        configuration.middleware = [OperationTracingMiddleware(), OperationMetricsMiddleware(), Tenants()]
+        let sluice = try SluiceClient(configuration: configuration)
+        let worker = Worker(client: sluice, configuration: WorkerConfiguration(queues: ["greetings"], slots: 4)) {
+            $0.register(Greeting.self)
+        }
+        let router = Router()
+        router.addMiddleware {
+            TracingMiddleware(); MetricsMiddleware(); TenantOfRequest()
+        }
+        router.post("greetings/:name") { _, context in
+            let name = try context.parameters.require("name")
+            return try await sluice.enqueue(Greeting(name: name), .queue("greetings")).id.description
+        }
+        router.get("greetings/:id") { _, context in
+            let id = try context.parameters.require("id", as: OperationID.self)
+            return try await sluice.handle(id, of: Greeting.self, queue: "greetings").value(timeout: .seconds(30))
+        }
+        return Application(
+            router: router,
+            configuration: .init(address: .hostname("127.0.0.1", port: port)),
+            services: [sluice, worker],
+            eventLoopGroupProvider: .shared(threads)
+        )
+    }
+}
