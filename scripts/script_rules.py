@@ -170,5 +170,10 @@ architecture = pathlib.Path("docs/architecture.md").read_text()
 for stem in sorted(includes.keys() | scripts.keys()):
     if f"`{stem}`" not in architecture and f"`{stem}.lua`" not in architecture:
         failures.append(f"docs/architecture.md names every script and include, but not {stem}")
+# The tables of the paths name a function and its file.
+for name, file in re.findall(r"\| `((?!\w+\.lua)[\w.]+)(?:\([\w:]*\))?` \| `([\w/+.]+\.(?:swift|lua))` \|", architecture):
+    path, function = pathlib.Path("Sources") / file, name.split(".")[-1]
+    if not path.exists() or not re.search(rf"func(tion)? {function}\b", path.read_text()):
+        failures.append(f"docs/architecture.md: {path} has no function {function}")
 print("\n".join(dict.fromkeys(failures)))
 sys.exit(bool(failures))

@@ -103,7 +103,15 @@ extension RedisBroker {
         var reply = call.reply
         while true {
             do {
-                return try await outcomes(of: call, reply)
+                let answer = try await translated {
+                    // A call that is still to be sent needs no future, which would take another turn of the event loop.
+                    let value =
+                        if let reply { try await reply.get() } else {
+                            try await link.evaluate(scripts[call.script], tail: call.arguments)
+                        }
+                    return try value.expectSuccess().expectBytes("outcomes of enqueue")
+                }
+                return try Self.outcomes(answer)
             } catch let error as OperationsError where error.code == .outcomeUnknown || error.code == .unavailable {
                 if error.code == .outcomeUnknown { unknown = error }
                 guard let unknown else { throw error }
@@ -117,18 +125,8 @@ extension RedisBroker {
         }
     }
 
-    /// - Parameter reply: nil if the call is still to be sent. The call then needs no future, which would take another
-    ///   turn of the event loop.
-    private func outcomes(of call: EnqueueCall, _ reply: EventLoopFuture<RedisValue>?) async throws -> [EnqueueOutcome]
-    {
-        let answer = try await translated {
-            let value =
-                if let reply { try await reply.get() } else {
-                    try await link.evaluate(scripts[call.script], tail: call.arguments)
-                }
-            return try value.expectSuccess().expectBytes("outcomes of enqueue")
-        }
-        return try MarkedAnswer(answer).outcomes { mark, id throws(OperationsError) -> EnqueueOutcome in
+    private static func outcomes(_ answer: [UInt8]) throws(OperationsError) -> [EnqueueOutcome] {
+        try MarkedAnswer(answer).outcomes { mark, id throws(OperationsError) -> EnqueueOutcome in
             switch mark {
             case UInt8(ascii: "1"): .created
             case UInt8(ascii: "u"): .taken(by: try id())

@@ -160,7 +160,11 @@ package final class RedisBroker: Broker, SpreadBroker {
 
     /// Runs a script. Throws an error reply.
     func evaluate(_ script: RedisScript, _ arguments: RedisArguments) async throws -> RedisValue {
-        try await translated { try await link.evaluate(script, tail: arguments).expectSuccess() }
+        do {
+            return try await link.evaluate(script, tail: arguments).expectSuccess()
+        } catch let error as RedisError {
+            throw OperationsError(error)
+        }
     }
 
     /// Runs a script that only reads. If the connection ends before the answer, asks once more on the next connection.

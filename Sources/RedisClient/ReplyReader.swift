@@ -39,18 +39,14 @@ final class ReplyReader {
             rest = rest.dropFirst(piece.count)
             let pointer = UnsafeRawBufferPointer(rebasing: piece).baseAddress?.assumingMemoryBound(to: CChar.self)
             guard redisReaderFeed(reader, pointer, piece.count) == REDIS_OK else { throw failure() }
-            try drain(deliver)
+            while true {
+                var marker: UnsafeMutableRawPointer?
+                guard redisReaderGetReply(reader, &marker) == REDIS_OK else { throw failure() }
+                guard marker != nil else { break }
+                deliver(builder.takeReply())
+            }
+            try checkIncomplete()
         }
-    }
-
-    private func drain(_ deliver: (RedisValue) -> Void) throws(RedisError) {
-        while true {
-            var marker: UnsafeMutableRawPointer?
-            guard redisReaderGetReply(reader, &marker) == REDIS_OK else { throw failure() }
-            guard marker != nil else { break }
-            deliver(builder.takeReply())
-        }
-        try checkIncomplete()
     }
 
     /// Checks the size of an incomplete reply. A bulk string that is too large is refused by its announced length.

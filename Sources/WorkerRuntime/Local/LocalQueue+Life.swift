@@ -192,7 +192,11 @@ extension LocalQueue {
             raiseEpoch(index)
         }
         take(operations, index)
-        startClaimed(index, atMost: exchange?.slots ?? 0, now)
+        // The operations start in the slots of their claim, before another queue gets these slots.
+        guard phase == .running, let exchange, exchange.slots > 0, members[index].lease.mayStart(now) else { return }
+        for _ in 0..<exchange.slots where slots.mayUse(index) {
+            guard start(index, now) else { return }
+        }
     }
 
     /// Notes what an answer says about the queue.
@@ -234,14 +238,6 @@ extension LocalQueue {
     }
 
     // MARK: 4. An operation starts
-
-    /// Starts claimed operations in the slots of their claim, before another queue gets these slots.
-    private mutating func startClaimed(_ index: Int, atMost count: Int, _ now: Instant) {
-        guard phase == .running, count > 0, members[index].lease.mayStart(now) else { return }
-        for _ in 0..<count where slots.mayUse(index) {
-            guard start(index, now) else { return }
-        }
-    }
 
     /// Gives the next operation of a queue a slot, and puts it into the line.
     ///

@@ -50,17 +50,14 @@ struct QueueLoop: Sendable {
         }
     }
 
+    /// Makes the call of a step. After a failure, the next step waits for a pause.
     private func perform(_ step: LocalQueue.Step, _ recovery: Recovery) async {
-        switch step {
-        case .wait: break
-        case .reconcile(let known, let epoch): await attempt(recovery) { try await reconcile(known, epoch) }
-        case .exchange(let exchange): await attempt(recovery) { try await send(exchange) }
-        }
-    }
-
-    private func attempt(_ recovery: Recovery, _ call: () async throws -> Void) async {
         do {
-            try await call()
+            switch step {
+            case .wait: return
+            case .reconcile(let known, let epoch): try await reconcile(known, epoch)
+            case .exchange(let exchange): try await send(exchange)
+            }
             guard recovery.succeeded() else { return }
             core.logger.notice("the broker answers again", metadata: ["queue": "\(name)"])
             for observer in core.observers { observer.reconnected(queue: name) }
