@@ -127,8 +127,13 @@ let package = Package(
         .target(name: "TerminalText", dependencies: ["Operations"], swiftSettings: strict),
         .target(name: "Selectors", dependencies: ["Operations", "TerminalText"], swiftSettings: strict),
         .target(
+            name: "SluiceOperator",
+            dependencies: ["Operations", "Schedules", "RedisClient", "TerminalText", "Selectors"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "SluiceMonitor",
-            dependencies: ["Operations", "TerminalText", "Selectors"],
+            dependencies: ["Operations", "TerminalText", "Selectors", "SluiceOperator"],
             swiftSettings: strict
         ),
         .target(
@@ -136,7 +141,8 @@ let package = Package(
             dependencies: [
                 "Operations", "Schedules", "OperationKeys", "RedisClient", "EmbeddedRedis", "RedisBroker",
                 "WorkerRuntime",
-                "BuiltinOperations", "Sluice", "SluiceWorker", "TerminalText", "Selectors", "SluiceMonitor",
+                "BuiltinOperations", "Sluice", "SluiceWorker", "TerminalText", "Selectors", "SluiceOperator",
+                "SluiceMonitor",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -150,7 +156,7 @@ let package = Package(
             name: "SluiceBench",
             dependencies: [
                 "Operations", "RedisClient", "EmbeddedRedis", "RedisBroker", "WorkerRuntime", "Sluice", "TerminalText",
-                "Selectors", "SluiceCLI",
+                "Selectors", "SluiceOperator", "SluiceCLI",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -393,19 +399,19 @@ let package = Package(
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors"], swiftSettings: strict),
         .testTarget(
             name: "SluiceMonitorTests",
-            dependencies: ["SluiceMonitor", "BrokerModel", "TestSupport"],
+            dependencies: ["SluiceMonitor", "SluiceOperator", "BrokerModel", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "SluiceCLITests",
-            dependencies: ["SluiceCLI", "BrokerModel"],
+            dependencies: ["SluiceCLI", "SluiceOperator", "BrokerModel"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
                 "Operations", "OperationKeys", "RedisClient", "RedisBroker", "WorkerRuntime", "Sluice", "Selectors",
-                "SluiceMonitor", "SluiceCLI", "TestSupport",
+                "SluiceOperator", "SluiceMonitor", "SluiceCLI", "TestSupport",
                 "sluice", "image-run", "thumbnails", "worker-fixture",
                 .product(name: "Logging", package: "swift-log"),
             ],

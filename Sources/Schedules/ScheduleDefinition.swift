@@ -79,8 +79,8 @@ extension ScheduleDefinition {
             case "misfire": rules.misfire = json?.stringValue.flatMap(ScheduleRules.Misfire.init) ?? .latest
             case "overlap": rules.ifExists = try Self.ifExists(json)
             case "jitter": rules.jitter = .milliseconds(number ?? 0)
-            case "start": rules.start = number.map(Date.init(instant:))
-            case "end": rules.end = number.map(Date.init(instant:))
+            case "start": rules.start = number.map(Date.init(milliseconds:))
+            case "end": rules.end = number.map(Date.init(milliseconds:))
             case "priority": priority = json?.stringValue.flatMap(OperationPriority.init) ?? .normal
             case "expires": expiresMilliseconds = number ?? 0
             case "operation": envelope = Array(value)
@@ -109,6 +109,7 @@ extension ScheduleDefinition {
 }
 
 extension Date {
-    fileprivate init(instant: Int64) { self.init(timeIntervalSince1970: Double(instant) / 1000) }
+    /// Makes the date of a time in milliseconds since 1970.
+    package init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
     package var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
 }

@@ -10,6 +10,12 @@ import TerminalText
 package struct OperationQuery: Sendable, Equatable {
     package enum Field: String, CaseIterable, Sendable {
         case state, queue, name, tag, group, limitKey, priority, worker, age, id, unique, schedule, args, error, text
+
+        /// Returns the field of a typed name, in any case of letters.
+        static func named(_ text: some StringProtocol) -> Field? {
+            let name = text.lowercased()
+            return allCases.first { $0.rawValue.lowercased() == name }
+        }
     }
 
     package struct Term: Sendable, Equatable {
@@ -85,7 +91,7 @@ package struct OperationQuery: Sendable, Equatable {
     package static func isTerm(_ word: String) -> Bool {
         guard let colon = word.firstIndex(of: ":") else { return false }
         let name = word[..<colon].drop { $0 == "-" || $0 == "!" }
-        return Field(rawValue: String(name)) != nil || name.hasPrefix("args.")
+        return Field.named(name) != nil || name.hasPrefix("args.")
     }
 }
 
@@ -102,12 +108,12 @@ extension OperationQuery.Term {
     private static func meaning(_ word: QueryWord) throws(QueryError) -> (Field, OperationQuery.Condition) {
         guard let written = word.field else { return (.text, try searched(word)) }
         let parts = written.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        let name = parts[0].lowercased()
-        guard let field = Field(rawValue: name) else { throw unknownField(name, word) }
+        guard let field = Field.named(parts[0]) else { throw unknownField(String(parts[0]), word) }
         guard field == .args ? !word.path.isEmpty && !word.path.contains("") : parts.count == 1 else {
             throw QueryError(
                 "\(OperationsError.quoted(written)) is not a field",
-                fix: field == .args ? "args.PATH:VALUE like args.user.id:42 or args.\"a.b\":42" : "\(name):VALUE"
+                fix: field == .args
+                    ? "args.PATH:VALUE like args.user.id:42 or args.\"a.b\":42" : "\(field.rawValue):VALUE"
             )
         }
         guard word.isQuoted || !word.values.contains(where: { $0.pieces == [""] }) else {
@@ -125,7 +131,7 @@ extension OperationQuery.Term {
         case .id: return (field, .operations(OperationNames(typed: word.values.map(OperationNames.Typed.init))))
         case .error, .text: return (field, .texts(word.values.map { $0.lowercased() }))
         case .queue, .name, .tag, .limitKey, .worker, .unique, .schedule:
-            try refuseComparison(word, of: name)
+            try refuseComparison(word, of: field.rawValue)
             return (field, .texts(word.values))
         }
     }
@@ -181,7 +187,7 @@ extension OperationQuery.Term {
 
     private static func unknownField(_ name: String, _ word: QueryWord) -> QueryError {
         let fields = Field.allCases.map { $0 == .args ? "args.PATH" : $0.rawValue }
-        let near = Suggestion.nearest(to: name, among: Field.allCases.map(\.rawValue))
+        let near = Suggestion.nearest(to: name.lowercased(), among: Field.allCases.map(\.rawValue))
         return QueryError(
             "unknown field \(OperationsError.quoted(name))" + (near.map { "; did you mean \"\($0)\"?" } ?? ""),
             fix: "\(fields.joined(separator: ": ")):, or quotes for a text with a colon: '\"\(word.source)\"'"

@@ -104,7 +104,7 @@ extension SluiceClient {
     @discardableResult
     public func enqueue(
         name: String,
-        arguments: OperationJSON = [:],
+        arguments: JSONArguments = [:],
         _ options: EnqueueOptions...
     ) async throws -> OperationReference {
         let options = EnqueueOptions(options)

@@ -43,7 +43,7 @@ extension BenchOperations {
         for _ in 0..<(arguments["count"]?.intValue ?? 1) {
             try await context.enqueue(
                 name: "exec",
-                arguments: OperationJSON(["argv": .array(about + program)]),
+                arguments: JSONArguments(["argv": .array(about + program)]),
                 .queue(arguments["queue"]?.stringValue ?? context.queue),
                 .withCompletion
             )

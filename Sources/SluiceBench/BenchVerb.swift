@@ -4,6 +4,7 @@ import Foundation
 import Operations
 import Selectors
 import SluiceCLI
+import SluiceOperator
 import Synchronization
 
 package struct BenchVerb: Verb {

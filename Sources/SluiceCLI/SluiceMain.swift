@@ -1,6 +1,7 @@
 import BuiltinOperations
 import ArgumentParser
 import Foundation
+import SluiceOperator
 @_exported import Operations
 @_exported import Sluice
 @_exported import SluiceWorker

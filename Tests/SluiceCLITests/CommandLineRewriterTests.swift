@@ -2,6 +2,7 @@ import ArgumentParser
 import Testing
 
 @testable import SluiceCLI
+@testable import SluiceOperator
 
 @Suite(.timeLimit(.minutes(60)))
 struct CommandLineRewriterTests {

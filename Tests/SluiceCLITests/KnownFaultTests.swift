@@ -1,6 +1,7 @@
 import Testing
 
 @testable import SluiceCLI
+@testable import SluiceOperator
 
 @Suite("Vulnerabilities of servers", .timeLimit(.minutes(60)))
 struct KnownFaultTests {

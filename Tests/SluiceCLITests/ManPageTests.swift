@@ -1,6 +1,7 @@
 import Testing
 
 @testable import SluiceCLI
+@testable import SluiceOperator
 
 @Suite("Manual pages", .timeLimit(.minutes(60)))
 struct ManPageTests {

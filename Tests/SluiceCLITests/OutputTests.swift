@@ -4,6 +4,7 @@ import Sluice
 import Testing
 
 @testable import SluiceCLI
+@testable import SluiceOperator
 import SluiceMonitor
 
 @Suite(.timeLimit(.minutes(60)))

@@ -2,6 +2,7 @@ import Operations
 import Testing
 
 @testable import SluiceCLI
+@testable import SluiceOperator
 
 @Suite(.timeLimit(.minutes(60)))
 struct StuckExaminationTests {

@@ -5,6 +5,7 @@ import TerminalText
 import Testing
 
 @testable import SluiceMonitor
+@testable import SluiceOperator
 
 @Suite("The graph of an operation", .timeLimit(.minutes(60)))
 struct DetailGraphTests {

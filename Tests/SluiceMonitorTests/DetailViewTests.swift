@@ -3,6 +3,7 @@ import TerminalText
 import Testing
 
 @testable import SluiceMonitor
+@testable import SluiceOperator
 
 @Suite("The monitor's screens", .timeLimit(.minutes(60)))
 struct DetailViewTests {

@@ -3,6 +3,7 @@ import Operations
 import TerminalText
 
 @testable import SluiceMonitor
+@testable import SluiceOperator
 
 /// 2026-01-02T12:04:31.000Z
 let noon: Int64 = 1_767_355_471_000

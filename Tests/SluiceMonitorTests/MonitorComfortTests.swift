@@ -5,6 +5,7 @@ import TerminalText
 import Testing
 
 @testable import SluiceMonitor
+@testable import SluiceOperator
 
 @Suite("The monitor's convenience keys", .timeLimit(.minutes(60)))
 struct MonitorComfortTests {

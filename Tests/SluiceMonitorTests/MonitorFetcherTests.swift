@@ -5,6 +5,7 @@ import Testing
 import TestSupport
 
 @testable import SluiceMonitor
+@testable import SluiceOperator
 
 @Suite("Reading for the monitor", .timeLimit(.minutes(60)))
 struct MonitorFetcherTests {

@@ -2,6 +2,7 @@ import Operations
 import Testing
 
 @testable import SluiceMonitor
+@testable import SluiceOperator
 
 @Suite("The monitor's model", .timeLimit(.minutes(60)))
 struct MonitorModelTests {

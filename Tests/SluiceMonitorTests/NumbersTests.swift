@@ -3,6 +3,7 @@ import TerminalText
 import Testing
 
 @testable import SluiceMonitor
+@testable import SluiceOperator
 
 @Suite("Rates", .timeLimit(.minutes(60)))
 struct RateTests {

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import SluiceMonitor
+@testable import SluiceOperator
 
 @Suite("The operations screen", .timeLimit(.minutes(60)))
 struct OperationsScreenTests {

@@ -1,5 +1,6 @@
 import Operations
 import SluiceMonitor
+@testable import SluiceOperator
 import Testing
 
 @Suite(.timeLimit(.minutes(60)))

@@ -65,7 +65,7 @@ extension OperationContext {
     @discardableResult
     public func enqueue(
         name: String,
-        arguments: OperationJSON = [:],
+        arguments: JSONArguments = [:],
         _ options: EnqueueOptions...
     ) async throws -> OperationReference {
         try await sluice.enqueue(name: name, arguments: arguments, try await ofRun(EnqueueOptions(options)))

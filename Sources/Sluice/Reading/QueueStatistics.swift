@@ -61,7 +61,3 @@ public struct QueueStatistics: Sendable, Equatable {
     /// A total since the queue exists.
     public subscript(total total: Total) -> Int64 { totals[total.rawValue] ?? 0 }
 }
-
-extension Date {
-    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
-}

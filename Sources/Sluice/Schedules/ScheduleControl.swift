@@ -70,7 +70,7 @@ public struct ScheduleControl: Sendable {
         _ id: String,
         _ recurrence: Recurrence,
         name: String,
-        arguments: OperationJSON = [:],
+        arguments: JSONArguments = [:],
         _ options: EnqueueOptions...,
         rules: ScheduleRules = ScheduleRules()
     ) async throws -> OperationSchedule {

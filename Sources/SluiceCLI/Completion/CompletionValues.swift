@@ -2,6 +2,7 @@ import EmbeddedRedis
 import Operations
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 
 /// Reads values for completions, within a short time limit.
 struct CompletionValues: Sendable {

@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 
 /// The request to make an operation a callback of a group.
 package struct CallbackRequest: Sendable, Equatable {

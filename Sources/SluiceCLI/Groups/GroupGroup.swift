@@ -1,4 +1,5 @@
 import ArgumentParser
+import SluiceOperator
 
 /// `group open | add | close | show | wait | cancel | ls`
 package struct GroupGroup: ParsableCommand {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Operations
 import Selectors
 import Sluice
+import SluiceOperator
 import TerminalText
 
 package struct GroupListVerb: Verb {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Operations
 import Sluice
+import SluiceOperator
 
 /// The argument that names a group.
 package struct GroupTarget: ParsableArguments {

@@ -1,6 +1,7 @@
 import Operations
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 import TerminalText
 
 /// A group and its progress.

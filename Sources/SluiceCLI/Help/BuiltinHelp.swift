@@ -1,5 +1,6 @@
 import BuiltinOperations
 import Foundation
+import SluiceOperator
 
 /// The text of `help built-ins`.
 enum BuiltinHelp {

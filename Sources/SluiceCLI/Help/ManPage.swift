@@ -1,5 +1,6 @@
 import ArgumentParser
 import Operations
+import SluiceOperator
 
 /// The manual page of a command, made from the command's help: roff with the man macros.
 struct ManPage: Sendable {

@@ -1,6 +1,7 @@
 import Foundation
 import Operations
 import Sluice
+import SluiceOperator
 
 /// A file of operations, one JSON object a line. All lines are checked before any operation is sent.
 package struct BatchFile: Sendable {

@@ -1,6 +1,6 @@
 import Operations
 import Selectors
-import SluiceMonitor
+import SluiceOperator
 
 package typealias IDReference = Selectors.IDReference
 package typealias Location = OperationAddress

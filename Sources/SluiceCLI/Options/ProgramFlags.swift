@@ -2,6 +2,7 @@ import ArgumentParser
 import BuiltinOperations
 import Foundation
 import Operations
+import SluiceOperator
 
 /// Folder, environment and input for the program of an `exec` operation.
 package struct ProgramFlags: ParsableArguments {

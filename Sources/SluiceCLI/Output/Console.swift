@@ -1,6 +1,7 @@
 import Foundation
 import Operations
 import SluiceMonitor
+import SluiceOperator
 import TerminalText
 import Synchronization
 

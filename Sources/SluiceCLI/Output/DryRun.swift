@@ -1,6 +1,7 @@
 import Operations
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 import TerminalText
 
 /// The effect of a change, determined without a change: `docs/schema/dry-run.json`.

@@ -1,5 +1,6 @@
 import Operations
 import SluiceMonitor
+import SluiceOperator
 
 /// Prints pages of operations as one list.
 ///

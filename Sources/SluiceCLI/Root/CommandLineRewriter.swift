@@ -1,4 +1,5 @@
 import Selectors
+import SluiceOperator
 import TerminalText
 
 /// Rewrites command lines into a form that the argument parser supports.

@@ -5,6 +5,7 @@ import RedisBroker
 import RedisClient
 import Selectors
 import SluiceMonitor
+import SluiceOperator
 import TerminalText
 import WorkerRuntime
 

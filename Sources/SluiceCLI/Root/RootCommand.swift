@@ -4,6 +4,7 @@ import Operations
 import RedisClient
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 import TerminalText
 
 /// `sluice` without a verb: the short help and a status line.

@@ -1,6 +1,7 @@
 import BuiltinOperations
 import Operations
 import Selectors
+import SluiceOperator
 import TerminalText
 
 /// An option that ArgumentParser reports as unknown for a command. Suggests the probable intention.

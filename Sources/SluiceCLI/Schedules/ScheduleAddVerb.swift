@@ -2,6 +2,7 @@ import ArgumentParser
 import Operations
 import Schedules
 import Sluice
+import SluiceOperator
 import TerminalText
 
 package struct ScheduleAddVerb: Verb {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SluiceOperator
 
 /// `schedule add | ls | show | rm | pause | resume | run | preview`
 package struct ScheduleGroup: ParsableCommand {

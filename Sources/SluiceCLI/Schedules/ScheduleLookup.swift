@@ -2,6 +2,7 @@ import ArgumentParser
 import Operations
 import Selectors
 import Sluice
+import SluiceOperator
 
 /// The arguments that name schedules by id.
 package struct ScheduleTargets: ParsableArguments {

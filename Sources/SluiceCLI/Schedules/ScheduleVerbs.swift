@@ -3,6 +3,7 @@ import Operations
 import Schedules
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 import TerminalText
 
 package struct ScheduleListVerb: Verb {

@@ -1,6 +1,7 @@
 import Operations
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 
 /// A verb that applies the same change to each operation.
 package protocol ChangeVerb: Verb {

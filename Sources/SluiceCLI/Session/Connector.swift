@@ -4,6 +4,7 @@ import Operations
 import RedisBroker
 import RedisClient
 import Sluice
+import SluiceOperator
 import TerminalText
 
 /// Connects to the Redis server of the settings.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Operations
 import Sluice
+import SluiceOperator
 
 /// `--tree`: the command also applies to the dependents of the named operations.
 package struct TreeFlag: ParsableArguments {

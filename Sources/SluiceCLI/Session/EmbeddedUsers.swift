@@ -3,6 +3,7 @@ import Operations
 import RedisClient
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 import TerminalText
 
 /// The users of the embedded server, for the question before the server is stopped.

@@ -2,6 +2,7 @@ import Foundation
 import OperationKeys
 import Operations
 import Sluice
+import SluiceOperator
 import WorkerRuntime
 
 /// A run of the command line: arguments, streams, settings, and the connection to Redis.

@@ -2,6 +2,7 @@ import Foundation
 import Operations
 import Selectors
 import Sluice
+import SluiceOperator
 import TerminalText
 
 /// Reads the places of a query page by page. A place holds the operations of one state in one queue.

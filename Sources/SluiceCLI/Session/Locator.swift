@@ -2,6 +2,7 @@ import Operations
 import Selectors
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 
 /// Finds the operations that are named on the command line.
 package struct Locator: Sendable {

@@ -1,6 +1,7 @@
 import Operations
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 
 extension SluiceClient {
     /// Reads the whole namespace.

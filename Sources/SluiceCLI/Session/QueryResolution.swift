@@ -1,6 +1,7 @@
 import Selectors
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 
 extension OperationQuery {
     /// Resolves the parts of the query that need Redis; see `MonitorBroker.resolving`.

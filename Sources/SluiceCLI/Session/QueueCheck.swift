@@ -1,6 +1,7 @@
 import Operations
 import Selectors
 import Sluice
+import SluiceOperator
 import TerminalText
 
 /// Checks whether a worker will run enqueued operations.

@@ -2,6 +2,7 @@ import Foundation
 import OperationKeys
 import Operations
 import RedisClient
+import SluiceOperator
 import TerminalText
 
 /// The settings of a command. Each comes from an option, the environment, a configuration file or a default, in this

@@ -1,6 +1,7 @@
 import Operations
 import Selectors
 import Sluice
+import SluiceOperator
 import TerminalText
 
 /// Sets a standing cancel in each queue of a query: `cancel --until`.

@@ -1,6 +1,7 @@
 import Operations
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 import TerminalText
 
 /// Waits until operations have started. Reads the operations again after each event in their queues.

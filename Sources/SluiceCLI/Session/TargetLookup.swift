@@ -1,5 +1,6 @@
 import Operations
 import Sluice
+import SluiceOperator
 
 extension Locator {
     /// Finds the references and reads their details.

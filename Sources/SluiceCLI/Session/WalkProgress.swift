@@ -1,5 +1,6 @@
 import Operations
 import SluiceMonitor
+import SluiceOperator
 import Synchronization
 import TerminalText
 

@@ -1,6 +1,7 @@
 import Operations
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 import TerminalText
 
 /// Statistics of one queue in a time span, and an estimate of when its waiting operations are done.

@@ -1,6 +1,7 @@
 import Operations
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 
 /// Reads the statistics of several queues in parallel over the pipelined connection. Leaves out queues of unreachable
 /// cluster nodes.

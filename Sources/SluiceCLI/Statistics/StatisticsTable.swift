@@ -1,6 +1,7 @@
 import ArgumentParser
 import Operations
 import SluiceMonitor
+import SluiceOperator
 import TerminalText
 
 /// The value by which a list of statistics is sorted, the largest first.

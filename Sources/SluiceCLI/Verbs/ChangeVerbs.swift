@@ -2,6 +2,7 @@ import ArgumentParser
 import Operations
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 
 package struct RetryVerb: ChangeVerb {
     package static var configuration: CommandConfiguration {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Operations
 import RedisClient
+import SluiceOperator
 import TerminalText
 
 package struct CompletionsVerb: Verb {

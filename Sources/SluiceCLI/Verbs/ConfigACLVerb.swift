@@ -1,6 +1,7 @@
 import ArgumentParser
 import Operations
 import RedisBroker
+import SluiceOperator
 
 extension RedisRole: ExpressibleByArgument {}
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import OperationKeys
 import Operations
+import SluiceOperator
 import TerminalText
 
 package struct ConfigKeysVerb: Verb {

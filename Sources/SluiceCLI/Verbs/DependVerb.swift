@@ -2,6 +2,7 @@ import ArgumentParser
 import Operations
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 
 package struct DependVerb: Verb {
     package static let formats: Set<OutputFormat> = .jsonAndIDs

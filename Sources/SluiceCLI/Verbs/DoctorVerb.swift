@@ -3,6 +3,7 @@ import Operations
 import RedisBroker
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 import TerminalText
 
 package struct DoctorVerb: Verb {

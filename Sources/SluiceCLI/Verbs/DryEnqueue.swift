@@ -3,6 +3,7 @@ import EmbeddedRedis
 import Operations
 import Selectors
 import Sluice
+import SluiceOperator
 import TerminalText
 
 /// The additional checks of `enqueue --dry-run`: arguments of built-in operations, and whether a worker handles the

@@ -2,6 +2,7 @@ import ArgumentParser
 import Operations
 import RedisClient
 import Sluice
+import SluiceOperator
 import TerminalText
 
 package struct EnqueueVerb: Verb {

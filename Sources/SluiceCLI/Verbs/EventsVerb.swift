@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Operations
 import Sluice
+import SluiceOperator
 import TerminalText
 
 package struct EventsVerb: Verb {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Operations
 import Sluice
+import SluiceOperator
 import TerminalText
 
 package struct ExplainVerb: Verb {
@@ -55,7 +56,7 @@ package struct ExplainVerb: Verb {
         } else {
             details = try await Locator(client).details(references)
         }
-        show(try await SituationReader(client: client, view: invocation.view).explain(details), invocation)
+        show(try await SituationReader(broker: client.broker, view: invocation.view).explain(details), invocation)
         return .done
     }
 

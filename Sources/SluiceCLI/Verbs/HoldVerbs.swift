@@ -2,6 +2,7 @@ import ArgumentParser
 import Operations
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 
 package struct HoldVerb: ChangeVerb {
     package static var configuration: CommandConfiguration {

@@ -3,6 +3,7 @@ import Operations
 import Selectors
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 import TerminalText
 
 package struct ListVerb: Verb {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Operations
 import Sluice
+import SluiceOperator
 
 package struct LogsVerb: Verb {
     package static let formats: Set<OutputFormat> = .jsonAndCSV

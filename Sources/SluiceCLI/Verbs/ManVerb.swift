@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Operations
+import SluiceOperator
 
 package struct ManVerb: Verb {
     package static let formats: Set<OutputFormat> = .textOnly

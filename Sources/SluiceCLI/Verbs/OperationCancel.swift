@@ -1,6 +1,7 @@
 import Operations
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 import TerminalText
 
 /// Cancels named operations, or the operations that a query finds.

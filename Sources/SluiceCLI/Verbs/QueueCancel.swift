@@ -1,6 +1,7 @@
 import Operations
 import Selectors
 import Sluice
+import SluiceOperator
 import TerminalText
 
 /// Cancels all operations that are in the queues now.

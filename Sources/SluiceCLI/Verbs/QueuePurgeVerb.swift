@@ -1,6 +1,7 @@
 import ArgumentParser
 import Operations
 import Sluice
+import SluiceOperator
 import TerminalText
 
 package struct QueuePurgeVerb: Verb {

@@ -4,6 +4,7 @@ import Foundation
 import Operations
 import RedisBroker
 import Sluice
+import SluiceOperator
 
 /// `redis status | start | stop | script`: the embedded server and the scripts.
 package struct RedisGroup: ParsableCommand {

@@ -1,6 +1,7 @@
 import Operations
 import Sluice
 import SluiceMonitor
+import SluiceOperator
 import TerminalText
 
 /// Handles output, warnings and the wait after the enqueue of an operation.

@@ -4,6 +4,7 @@ import Logging
 import Operations
 import Selectors
 import Sluice
+import SluiceOperator
 import TerminalText
 import WorkerRuntime
 

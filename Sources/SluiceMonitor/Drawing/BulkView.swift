@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 import TerminalText
 
 extension MonitorView {

@@ -1,5 +1,6 @@
 import Foundation
 import Operations
+import SluiceOperator
 import TerminalText
 
 extension OperationDetail {

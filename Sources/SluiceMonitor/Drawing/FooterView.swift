@@ -1,3 +1,4 @@
+import SluiceOperator
 import TerminalText
 
 extension MonitorView {

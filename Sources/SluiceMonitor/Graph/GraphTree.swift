@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 import TerminalText
 
 /// A graph of operations as a tree: each operation stands below its dependencies.

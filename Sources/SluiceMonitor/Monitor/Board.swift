@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 
 /// One queue to show.
 package struct QueueSummary: Sendable {

@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 import TerminalText
 
 /// The question before a change of marked operations.

@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 
 /// The details of one operation, read for the detail screen.
 package struct DetailReading: Sendable {

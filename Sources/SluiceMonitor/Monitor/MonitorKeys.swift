@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 import TerminalText
 
 /// An action outside of the model, for the session to perform.

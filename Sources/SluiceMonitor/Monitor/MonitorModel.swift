@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 import TerminalText
 
 /// The screens of the monitor, with the numbers of their keys.
@@ -25,17 +26,6 @@ package enum MonitorItem: Sendable, Hashable {
     case queue(String)
     case operation(OperationAddress)
     case worker(String)
-}
-
-/// The queue and the id of an operation.
-package struct OperationAddress: Sendable, Hashable {
-    package var queue: String
-    package var id: OperationID
-
-    package init(queue: String, id: OperationID) {
-        self.queue = queue
-        self.id = id
-    }
 }
 
 /// A sentence at the bottom of the screen.

@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 
 /// A question before a change, in a box over the screen.
 package enum Dialog: Sendable, Equatable {

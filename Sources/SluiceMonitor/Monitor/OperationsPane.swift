@@ -1,5 +1,6 @@
 import Operations
 import Selectors
+import SluiceOperator
 
 /// The sort key of the operations screen. The key `s` switches to the next one.
 package enum OperationsSort: String, Sendable, CaseIterable {

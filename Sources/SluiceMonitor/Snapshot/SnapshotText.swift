@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 import TerminalText
 
 /// A namespace as plain text, for `monitor` without a terminal and for the tables of `stats`.

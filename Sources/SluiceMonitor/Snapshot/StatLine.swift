@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 import TerminalText
 
 /// One line of `stat`: `12:04:31 ready 1204 exec 24 fail 7 in/s 212 out/s 208`.

@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 import Synchronization
 
 /// Reads the data of the monitor repeatedly, in a task apart from the one that handles keys.

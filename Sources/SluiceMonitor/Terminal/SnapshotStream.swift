@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 import TerminalText
 
 /// Reads a namespace at a fixed interval, for output in lines: `stat`, and `monitor` without a terminal.

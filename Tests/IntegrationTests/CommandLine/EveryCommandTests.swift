@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import SluiceCLI
+@testable import SluiceOperator
 
 /// The commands of the program, found in its own tree. A new command needs an example here, and all rules apply to it.
 private struct Commands {

@@ -1,6 +1,7 @@
 import Operations
 import Selectors
 import SluiceMonitor
+@testable import SluiceOperator
 import TestSupport
 import Testing
 

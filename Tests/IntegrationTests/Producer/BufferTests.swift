@@ -143,9 +143,9 @@ struct BufferTests {
         let client = try await client(EnqueueBuffering(maxBytes: 1 << 20, patience: .milliseconds(50)))
         server.crash()
         let large: JSONValue = ["text": .string(String(repeating: "x", count: 600_000))]
-        try await client.enqueue(name: "note", arguments: OperationJSON(large))
+        try await client.enqueue(name: "note", arguments: JSONArguments(large))
         let error = await #expect(throws: OperationsError.self) {
-            try await client.enqueue(name: "note", arguments: OperationJSON(large))
+            try await client.enqueue(name: "note", arguments: JSONArguments(large))
         }
         #expect(error?.code == .bufferFull)
         try await client.enqueue(name: "note", arguments: ["number": 1])

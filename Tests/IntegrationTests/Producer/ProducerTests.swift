@@ -195,8 +195,8 @@ struct ProducerTests {
         let setup = try await Setup()
         let key = OperationID(key: "order 4711")
         let arguments: JSONValue = ["path": "c", "width": 3]
-        let first = try await setup.sluice.enqueue(name: "image.resize", arguments: OperationJSON(arguments), .id(key))
-        let second = try await setup.sluice.enqueue(name: "image.resize", arguments: OperationJSON(arguments), .id(key))
+        let first = try await setup.sluice.enqueue(name: "image.resize", arguments: JSONArguments(arguments), .id(key))
+        let second = try await setup.sluice.enqueue(name: "image.resize", arguments: JSONArguments(arguments), .id(key))
         #expect(first.isNew && !second.isNew)
         let result = try JSONValue(parsing: try await second.result())
         #expect(result["path"]?.stringValue == "c@3")

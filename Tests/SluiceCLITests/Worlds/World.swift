@@ -4,6 +4,7 @@ import Operations
 import Sluice
 
 @testable import SluiceCLI
+@testable import SluiceOperator
 
 /// An error of a world in memory: a wrong answer of `explain`, or an operation that never ends.
 struct WorldFault: Error, CustomStringConvertible {
@@ -154,7 +155,7 @@ struct World {
         try await reportStopped()
         try await settle()
         let before = try await details().filter { !$0.state.isTerminal }
-        let situations = try await SituationReader(client: client).read(before, isMeasured: false)
+        let situations = try await SituationReader(broker: client.broker).read(before, isMeasured: false)
         let explanations = situations.map { Explanation($0) }
         var claimed: [String: Set<OperationID>] = [:]
         for queue in Self.queues {

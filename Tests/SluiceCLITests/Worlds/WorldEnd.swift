@@ -3,6 +3,7 @@ import Operations
 import Sluice
 
 @testable import SluiceCLI
+@testable import SluiceOperator
 
 // The end of a world: nothing holds operations back, so all must end.
 extension World {
@@ -64,13 +65,17 @@ extension World {
     /// Cancels operations that wait for a person, because a dependency has ended badly. Dependents of a cancelled
     /// operation then continue.
     private mutating func endForPersons(_ open: [OperationDetail]) async throws {
-        let explanations = try await SituationReader(client: client).read(open, isMeasured: false).map {
+        let explanations = try await SituationReader(broker: client.broker).read(open, isMeasured: false).map {
             Explanation($0)
         }
         let stuck = explanations.filter { !Set($0.reasons.map(\.code)).isDisjoint(with: ["needs", "members"]) }
         guard !stuck.isEmpty else {
             // `explain` adds the chain of operations that this one waits for.
-            throw fault("it never ends", try await SituationReader(client: client).explain([open[0]])[0], open[0])
+            throw fault(
+                "it never ends",
+                try await SituationReader(broker: client.broker).explain([open[0]])[0],
+                open[0]
+            )
         }
         for explanation in stuck {
             let (id, queue) = (explanation.situation.detail.id, explanation.situation.queue)
@@ -83,7 +88,10 @@ extension World {
             let situation = explanation.situation
             let now = try await broker.details([situation.detail.id], queue: situation.queue).first.flatMap { $0 }
             guard now?.state.isTerminal == false else { continue }
-            let still = try await SituationReader(client: client).read([now].compactMap { $0 }, isMeasured: false)
+            let still = try await SituationReader(broker: client.broker).read(
+                [now].compactMap { $0 },
+                isMeasured: false
+            )
             throw fault("a cancel does not end it", Explanation(still[0]), now)
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Operations
+import SluiceOperator
 import Synchronization
 
 /// A worker that runs in a child process.
