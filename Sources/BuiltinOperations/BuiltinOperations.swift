@@ -1,9 +1,9 @@
 import Operations
 
 /// The built-in operations of `sluice worker`.
-public enum BuiltinOperations {
+package enum BuiltinOperations {
     /// Operations that are registered only if the operator allows them, because they reach outside the worker.
-    public static let restricted: Set<String> = ["exec", "http", "download"]
+    package static let restricted: Set<String> = ["exec", "http", "download"]
 
     /// The names of all built-in operations, allowed or not.
     package static var names: Set<String> { Set(handlers().map(\.name)).union(restricted) }

@@ -2,8 +2,7 @@ import BuiltinOperations
 import ArgumentParser
 import Foundation
 import SluiceOperator
-@_exported import Operations
-@_exported import Sluice
+import Sluice
 @_exported import SluiceWorker
 
 /// Runs the command line of `sluice` in your own program:

@@ -14,8 +14,8 @@ import Operations
 /// | `sluice_ended_total` | queue, name, state | runs by their outcome |
 /// | `sluice_wait_seconds` | queue, name | from ready to the begin of the body |
 /// | `sluice_run_seconds` | queue, name | the body |
-/// | `sluice_lease_lost_total` | queue | operations that this worker lost while it ran them |
-/// | `sluice_reconnects_total` | queue | Redis answers again after calls had failed |
+/// | `sluice_lease_lost_total` | queue | operations that this worker lost while their bodies ran |
+/// | `sluice_reconnects_total` | queue | Redis answers the heartbeats again after one had failed |
 /// | `sluice_outbox_seconds` | queue | how long ends have waited for Redis; 0 = none waits |
 ///
 /// The state is `finished`, `dead`, `cancelled`, `retrying` (another attempt follows), `snoozed`, `yielded` or

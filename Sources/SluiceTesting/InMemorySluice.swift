@@ -303,15 +303,15 @@ public final class InMemorySluice: Sendable {
     ///
     /// - Returns: whether an end has reached another queue, where it may have ended other operations.
     private func deliverEnds() async throws -> Bool {
-        var hasCarried = false
+        var hasRelayed = false
         for queue in try await broker.queues() {
             // A call notifies only some of many dependents; sweeps notify the rest.
             while try await broker.sweep(queue: queue).more { try Task.checkCancellation() }
             let relayed = await broker.relayEnds(of: queue)
             if let error = relayed.failure { throw error }
-            hasCarried = hasCarried || relayed.count > 0
+            hasRelayed = hasRelayed || relayed.count > 0
         }
-        return hasCarried
+        return hasRelayed
     }
 
     private func isIdle(_ queues: [String]) async throws -> Bool {

@@ -182,7 +182,7 @@ struct Drain: Sendable {
         await requests.value
     }
 
-    /// Waits until the condition holds or the deadline has passed. After an `stopNow`, also one that comes meanwhile,
+    /// Waits until the condition holds or the deadline has passed. After a `stopNow`, also one that comes meanwhile,
     /// the wait ends this long after the request.
     private func wait(until deadline: Instant, ifNow: Duration, _ condition: () -> Bool) async {
         if stopping.current != .stopNow { await wait(until: deadline, orStopNow: true, condition) }
@@ -198,7 +198,7 @@ struct Drain: Sendable {
         }
     }
 
-    /// Waits for the end of the body, at most one step; steps are shorter after an `stopNow`.
+    /// Waits for the end of the body, at most one step; steps are shorter after a `stopNow`.
     ///
     /// - Returns: true if the body has ended.
     @discardableResult

@@ -58,7 +58,7 @@ def serial(cluster):
 def limit_keys(cluster):
     cluster.run("queue", "limit", "default", "key.concurrency=2", "--quiet")
     workers = [cluster.worker(4) for _ in range(4)]
-    keys = {key: cluster.enqueue(300, "sleep 0.05", key=key) for key in ("acme", "bolt")}
+    keys = {key: cluster.enqueue(300, "sleep 0.05", limitKey=key) for key in ("acme", "bolt")}
     break_workers(cluster, workers)
     cluster.drain()
     for ids in keys.values():
@@ -70,7 +70,7 @@ def key_rate(cluster):
     rate, burst, slots = 20, 5, 4
     cluster.run("queue", "limit", "default", f"key.rate={rate}/s", f"key.burst={burst}", "--quiet")
     workers = [cluster.worker(slots) for _ in range(4)]
-    keys = {key: cluster.enqueue(300, "sleep 0.05", key=key) for key in ("acme", "bolt")}
+    keys = {key: cluster.enqueue(300, "sleep 0.05", limitKey=key) for key in ("acme", "bolt")}
     break_workers(cluster, workers)
     cluster.drain()
     by_id = cluster.ledger.by_id()

@@ -122,13 +122,14 @@ struct InstantsTests {
     func builders() throws {
         #expect(Recurrence.daily(at: "03:30", zone: "Europe/Berlin") == .cron("30 3 * * *", zone: "Europe/Berlin"))
         #expect(Recurrence.daily(at: .init(hour: 23, minute: 5)) == .cron("5 23 * * *"))
+        #expect(Recurrence.TimeOfDay(hour: 3) == "03:00" && "3:00" == Recurrence.TimeOfDay(hour: 3))
         #expect(Recurrence.weekly(day: .monday, at: "8:00") == .cron("0 8 * * MON"))
         for (number, day) in Recurrence.Weekday.allCases.enumerated() {
             let next = try Self.instants(.weekly(day: day, at: "12:00"), after: "2026-02-28T12:00:00Z", 1)
             // 1 March 2026 is a Sunday.
             #expect(next == ["2026-03-0\(number + 1)T12:00:00Z"])
         }
-        for time in ["24:00", "3", "03:60", "3:00:00", "", "three", "-1:00"] as [Recurrence.TimeOfDay] {
+        for time in ["24:00", "3", "03:60", "3:00:00", "", "three", "-1:00", "+3:05", "3:5"] as [Recurrence.TimeOfDay] {
             #expect(throws: OperationsError.self) { try Recurrence.daily(at: time).check() }
         }
         let error = #expect(throws: OperationsError.self) { try Recurrence.daily(at: .init(hour: 25)).check() }

@@ -27,8 +27,8 @@ extension BrokerConformance {
             try bench.expect(outcome, .requested(worker: worker.description), "the outcome")
             try await bench.expectState(claimed.id, .executing)
             let request = OperationCancellation(reason: "no need", by: "tester", requestedAt: start)
-            let order = FencedCancel(fence: claimed.fence, request)
-            try bench.expect(try bench.beat(worker).cancels, [order], "the cancel requests of a heartbeat")
+            let fenced = FencedCancel(fence: claimed.fence, request)
+            try bench.expect(try bench.beat(worker).cancels, [fenced], "the cancel requests of a heartbeat")
             try await bench.advance(.seconds(1))
             try bench.expect(try await bench.report(claimed, worker, .cancelAcknowledged), true, "the report")
             try await bench.advance(.seconds(1))
@@ -231,8 +231,8 @@ extension BrokerConformance {
             _ = try await bench.cancel(asked.id)
             let now = try await bench.snapshot().time
             let request = OperationCancellation(reason: "no need", by: "tester", requestedAt: now)
-            let order = FencedCancel(fence: asked.fence, request)
-            let one = RequestedCancels(cancels: [order], throughFence: 0)
+            let fenced = FencedCancel(fence: asked.fence, request)
+            let one = RequestedCancels(cancels: [fenced], throughFence: 0)
             try bench.expect(try await bench.requestedCancels(fences, worker), one, "of the owner")
             try bench.expect(try await bench.requestedCancels(fences, other), nothing, "of another worker")
             try bench.expect(try await bench.requestedCancels([], worker), nothing, "requested cancels of no fence")
@@ -256,13 +256,13 @@ extension BrokerConformance {
             var expected = CancelTrace(requestedAt: start, reason: "no need", by: "tester", forced: forced)
             try bench.expect(try await bench.existing(claimed.id).cancel, expected, "the trace")
             let request = OperationCancellation(reason: "no need", by: "tester", requestedAt: start, isForced: true)
-            let order = FencedCancel(fence: claimed.fence, request, forced: claimed.id)
+            let fenced = FencedCancel(fence: claimed.fence, request, forced: claimed.id)
             let reply = try bench.beat(worker)
             try bench.expect(reply.inFlight, 0, "operations of the worker")
-            try bench.expect(reply.cancels, [order], "the cancel requests of a heartbeat")
+            try bench.expect(reply.cancels, [fenced], "the cancel requests of a heartbeat")
             try bench.expect(
                 try await bench.requestedCancels([claimed.fence], worker).cancels,
-                [order],
+                [fenced],
                 "what is stored"
             )
             for content: Report.Content in [.progress(fraction: 1, message: ""), .log(line: [65]), .checkpoint([49])] {

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// The worker starts the guard as `/proc/self/exe __guard`, so both are the same executable: `main` must call
 /// `runIfAsked` first.
-public enum ExecGuard {
+package enum ExecGuard {
     /// The first argument that makes this process a guard.
     static let argument = "__guard"
     /// The second argument if the program gets a descriptor 3.
@@ -14,7 +14,7 @@ public enum ExecGuard {
     /// Runs as a guard and never returns, if this process was started as one. Call this before anything else.
     ///
     /// - Parameter arguments: the command line, with the program's name.
-    public static func runIfAsked(arguments: [String] = CommandLine.arguments) {
+    package static func runIfAsked(arguments: [String] = CommandLine.arguments) {
         guard arguments.dropFirst().first == argument else { return }
         switch arguments.dropFirst(2) {
         case []: Guard(hasEvents: false).run()

@@ -15,9 +15,12 @@ public struct JSONArguments: Sendable, Hashable {
     /// Encodes a value.
     ///
     /// - Parameter value: any value that a `JSONEncoder` can encode.
-    /// - Throws: `EncodingError`, for example for a number that is not finite.
+    /// - Throws: `EncodingError`, for example for a number that is not finite; `OperationsError` with `.malformed` for
+    ///   more than 1 MiB or 64 levels.
     public init(encoding value: some Encodable) throws {
-        self.value = try JSONValue(parsing: Array(try JSONEncoder().encode(value)))
+        do { self.value = try JSONValue(encoding: value) } catch let error as JSONSyntaxError {
+            throw OperationsError(.malformed, "the arguments cannot be stored as JSON: \(error)")
+        }
     }
 
     /// Parses JSON.

@@ -3,21 +3,21 @@ import Foundation
 /// Name, arguments and options of an operation as one JSON object. A producer writes it, and Redis never reads it.
 ///
 /// Only options that the producer has set are written. Unknown fields stay in the stored bytes.
-public struct OperationEnvelope: Sendable, Equatable {
+package struct OperationEnvelope: Sendable, Equatable {
     /// The registered name of the type that runs the operation.
-    public var name: String
+    package var name: String
     /// The arguments: one JSON value as UTF-8, usually an object.
-    public var arguments: [UInt8]
+    package var arguments: [UInt8]
     /// Words to find the operation by: at most 16, of 1 to 64 bytes.
-    public var tags: [String]
+    package var tags: [String]
     /// Texts that the body gets in addition to the arguments, at most 32; see `EnqueueOptions.headers(_:)`.
-    public var headers: [String: String]
+    package var headers: [String: String]
     /// Attempts and pauses, if the producer sets them. The type decides the rest.
-    public var retry: RetryOverrides
+    package var retry: RetryOverrides
     /// The longest time that one attempt may run; nil = the type's own limit.
-    public var runTimeout: Duration?
+    package var runTimeout: Duration?
     /// The operation that this one repeats.
-    public var rerunOf: OperationID?
+    package var rerunOf: OperationID?
     /// The schedule that enqueued this operation.
     package var schedule: String?
     /// The id of the key with which `arguments` are encrypted; nil = they are clear text.
@@ -26,7 +26,7 @@ public struct OperationEnvelope: Sendable, Equatable {
     package private(set) var signingKey: String?
 
     /// Makes an envelope to enqueue. The enqueue checks its name and limits.
-    public init(
+    package init(
         name: String,
         arguments: [UInt8] = Array("{}".utf8),
         tags: [String] = [],

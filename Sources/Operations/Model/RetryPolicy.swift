@@ -39,23 +39,23 @@ public struct RetryPolicy: Sendable, Equatable {
 }
 
 /// A producer's attempts and pauses. Nil = the value of the operation's type, in the worker that runs it.
-public struct RetryOverrides: Sendable, Equatable {
+package struct RetryOverrides: Sendable, Equatable {
     /// How often the operation may run before it is dead, 1 to 999.
-    public var attempts: Int?
+    package var attempts: Int?
     /// The pause after the first failed attempt.
-    public var base: Duration?
+    package var base: Duration?
     /// The longest pause, before the random part.
-    public var ceiling: Duration?
+    package var ceiling: Duration?
 
     /// Makes overrides. The operation's type decides values that are left out.
-    public init(attempts: Int? = nil, base: Duration? = nil, ceiling: Duration? = nil) {
+    package init(attempts: Int? = nil, base: Duration? = nil, ceiling: Duration? = nil) {
         self.attempts = attempts
         self.base = base
         self.ceiling = ceiling
     }
 
     /// Makes overrides from the values in which a policy differs from the defaults.
-    public init(_ policy: RetryPolicy) {
+    package init(_ policy: RetryPolicy) {
         let defaults = RetryPolicy()
         attempts = policy.attempts == defaults.attempts ? nil : policy.attempts
         base = policy.base == defaults.base ? nil : policy.base
@@ -63,7 +63,7 @@ public struct RetryOverrides: Sendable, Equatable {
     }
 
     /// Returns the type's policy with these overrides applied.
-    public func applied(to policy: RetryPolicy) -> RetryPolicy {
+    package func applied(to policy: RetryPolicy) -> RetryPolicy {
         RetryPolicy(
             attempts: attempts ?? policy.attempts,
             base: base ?? policy.base,

@@ -35,7 +35,7 @@ enum ScriptTable {
     }
 
     private static func keys(_ source: String) -> [String] {
-        let words = source.matches(of: /'([a-z]+):?'/).map { String($0.1) }.filter(Keys.kinds.contains)
+        let words = source.matches(of: /'([a-z]+)(?::[0-9]*)?'/).map { String($0.1) }.filter(Keys.kinds.contains)
         return Set(words + ["meta"] + (source.contains("PREFIX .. id") ? ["id"] : [])).sorted()
     }
 }

@@ -6,7 +6,7 @@
 -- Events   none
 -- include: base
 -- include: record
--- Defaults.swift has the same values; a test compares the two.
+-- SluiceDefaults.swift has the same values; a test compares the two.
 local ONCE_LABELS = 64
 local ONCE_BYTES = 65536
 -- A removing command comes first: the effect has happened, so its result must be stored even when Redis is full.

@@ -70,6 +70,9 @@ public struct Recurrence: Sendable, Hashable {
 
     /// A time of day by the minute: `"03:00"`, or `TimeOfDay(hour: 3)`.
     public struct TimeOfDay: Sendable, Hashable, ExpressibleByStringLiteral {
+        /// Hour and minute; nil = the text is no time.
+        private let hour: Int?
+        private let minute: Int?
         private let text: String
 
         /// Creates a time. `Recurrence.check` and `ScheduleControl.set` refuse a time that does not exist.
@@ -77,16 +80,29 @@ public struct Recurrence: Sendable, Hashable {
         /// - Parameters:
         ///   - hour: 0 to 23.
         ///   - minute: 0 to 59.
-        public init(hour: Int, minute: Int = 0) { text = "\(hour):\(minute)" }
+        public init(hour: Int, minute: Int = 0) { (self.hour, self.minute, text) = (hour, minute, "\(hour):\(minute)") }
 
         /// Creates a time from its usual form.
         ///
         /// - Parameter value: hour and minute, such as `03:00` or `18:45`.
-        public init(stringLiteral value: String) { text = value }
+        public init(stringLiteral value: String) {
+            let digits = value.wholeMatch(of: /([0-9]{1,2}):([0-9]{2})/)
+            (hour, minute, text) = (digits.flatMap { Int($0.1) }, digits.flatMap { Int($0.2) }, value)
+        }
+
+        /// Two times are equal if they are the same time of day, however they are written.
+        public static func == (left: Self, right: Self) -> Bool {
+            left.hour == right.hour && left.minute == right.minute && (left.hour != nil || left.text == right.text)
+        }
+
+        /// Hashes hour and minute.
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(hour)
+            hasher.combine(minute)
+        }
 
         fileprivate func cron(_ day: String, _ zone: String) -> Recurrence {
-            let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { UInt8($0) }
-            guard parts.count == 2, let hour = parts[0], let minute = parts[1], hour < 24, minute < 60 else {
+            guard let hour, let minute, (0..<24).contains(hour), (0..<60).contains(minute) else {
                 return Recurrence(form: .invalid(text))
             }
             return .cron("\(minute) \(hour) * * \(day)", zone: zone)

@@ -145,7 +145,12 @@ extension ProducerBroker where Self: OperatorBroker {
                     id: name.id
                 )
             }
-            guard try await add(added, to: home, exist: true, note: { _ in }) else {
+            let isDone: Bool
+            do { isDone = try await add(added, to: home, exist: true, note: { _ in }) } catch {
+                try? await remove(removed.filter(new.contains), from: home)
+                throw error
+            }
+            guard isDone else {
                 throw OperationsError(
                     .refused,
                     "operation \(added[0].id) exists and cannot enter group \(group.id), "
@@ -159,7 +164,8 @@ extension ProducerBroker where Self: OperatorBroker {
 
     /// - Parameters:
     ///   - group: the group, with its queue.
-    ///   - exist: whether the operations exist. Their queues then report their ends, also those that have come already.
+    ///   - exist: whether the operations exist. The queues of new members then report their ends, also those that have
+    ///     come already.
     ///   - note: called with the operations that were no members before.
     /// - Returns: true if all operations are members now.
     private func add(

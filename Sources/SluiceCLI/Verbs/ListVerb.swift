@@ -30,7 +30,7 @@ package struct ListVerb: Verb {
                   priority                  veryLow, low, normal, high or veryHigh, also with >= > <= <: 'priority:>=high'
                   age                       since the start, the end, or else the enqueue: 'age:>10m', 'age:<2h'
                   group                     a group that it is a member of: the id, the end of it, or QUEUE/ID
-                  unique, limit             the unique key or the limit key that it has
+                  unique, limitKey             the unique key or the limit key that it has
                   schedule                  the schedule that has enqueued it
                   worker                    a worker's name, its id or the end of its id
                   id                        an id, the text of --id, or QUEUE/ID, which are looked up at once; the last 6 or more

@@ -45,8 +45,8 @@ package struct WorkersListVerb: Verb {
                   \(Program.name) workers ls --lost -o jsonl | jq 'select(.dead > 0)'
 
                 A worker is LOST from the end of its lease until another worker has recovered its operations. Then it \
-                is in the history, with the outcome of its operations: recovered (recovered, to run elsewhere), dead \
-                (lost too often), or cancelled.
+                is in the history, with the outcome of its operations: recovered (to run elsewhere), dead (lost too \
+                often), or cancelled.
                 """,
             aliases: ["list"]
         )

@@ -190,8 +190,10 @@ final class HeldOperation: OperationLink {
 
     /// Stops the body because this worker no longer owns the operation.
     func lose(_ observers: [any RuntimeObserving], _ logger: Logger) {
+        let isRunning = state.withLock { $0.phase == .running }
         guard stop(.lost) else { return }
         logger.warning("lost: this worker no longer owns the operation", metadata: metadata())
+        guard isRunning else { return }
         for observer in observers { observer.lostLease(queue: queueName) }
     }
 

@@ -335,10 +335,7 @@ extension LocalQueue {
     // MARK: 7. Its end is stored
 
     /// Forgets operations whose ends Redis has confirmed or refused.
-    mutating func confirm(_ ended: [Ended], _ index: Int) {
-        members[index].lease.confirm(ended)
-        members[index].outbox.confirm()
-    }
+    mutating func confirm(_ ended: [Ended], _ index: Int) { members[index].lease.confirm(ended) }
 
     /// Notes that a call has ended, with any outcome.
     ///

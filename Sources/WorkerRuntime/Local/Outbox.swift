@@ -6,7 +6,7 @@ import Operations
 struct Outbox: Sendable {
     /// The ends in sending order.
     private(set) var ended: [Ended] = []
-    /// When the first of them came back unanswered; nil = none waits for Redis.
+    /// Since when ends wait for Redis, as far as a heartbeat or an unanswered call has noticed; nil = none waits.
     private(set) var waitsSince: ContinuousClock.Instant?
 
     @inline(__always)
@@ -64,7 +64,14 @@ struct Outbox: Sendable {
             at: 0
         )
     }
-    /// Notes that Redis has answered the ends of a call.
+    /// Notes that Redis has answered all ends of a call.
     @inline(__always)
-    mutating func confirm() { if waitsSince != nil, !isRepeat { waitsSince = nil } }
+    mutating func answered() { if waitsSince != nil { waitsSince = nil } }
+
+    /// Returns how long ends have waited for Redis; zero = none waits. Called with each heartbeat, so that ends count
+    /// that cannot be sent without a lease.
+    mutating func age(_ now: ContinuousClock.Instant) -> Duration {
+        if !ended.isEmpty { waitsSince = waitsSince ?? now }
+        return waitsSince.map { now - $0 } ?? .zero
+    }
 }

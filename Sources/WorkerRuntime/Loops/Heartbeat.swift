@@ -130,10 +130,10 @@ final class Heartbeat: Sendable {
     private func observeOutboxes() {
         guard !core.observers.isEmpty else { return }
         let now = ContinuousClock.now
-        let waits = core.queue.withLock { $0.members.map { ($0.share.name, $0.outbox.waitsSince) } }
-        for (name, since) in waits {
-            for observer in core.observers { observer.outboxWaits(since.map { now - $0 } ?? .zero, queue: name) }
+        let ages = core.queue.withLock { queue in
+            queue.members.indices.map { (queue.members[$0].share.name, queue.members[$0].outbox.age(now)) }
         }
+        for (name, age) in ages { for observer in core.observers { observer.outboxWaits(age, queue: name) } }
     }
 
     /// A busy worker keeps its memory; an idle one returns it to the system.
@@ -201,6 +201,7 @@ final class Heartbeat: Sendable {
         }
         guard !over.isEmpty else { return }
         core.logger.notice("heartbeats are answered again", metadata: ["queues": "\(Self.named(over))"])
+        for queue in over { for observer in core.observers { observer.reconnected(queue: queue) } }
     }
 
     /// Names the first queues, and counts the others.
@@ -288,7 +289,7 @@ extension WorkerCore {
         setTimers(index, leaseEnd: until)
         noteUnhandled(reply.unhandled, index)
         schedules.note(index, reply.scheduleMilliseconds)
-        for order in reply.cancels { cancel(order, index) }
+        for request in reply.cancels { cancel(request, index) }
         cancelThrough(reply.cancelledThroughFence, reply.queueCancel, index)
         heed(reply.settings, index)
     }

@@ -58,9 +58,7 @@ struct QueueLoop: Sendable {
             case .reconcile(let known, let epoch): try await reconcile(known, epoch)
             case .exchange(let exchange): try await send(exchange)
             }
-            guard recovery.succeeded() else { return }
-            core.logger.notice("the broker answers again", metadata: ["queue": "\(name)"])
-            for observer in core.observers { observer.reconnected(queue: name) }
+            if recovery.succeeded() { core.logger.notice("the broker answers again", metadata: ["queue": "\(name)"]) }
         } catch {
             let (pause, isFirst) = recovery.failed()
             core.logger.log(
@@ -135,6 +133,7 @@ struct QueueLoop: Sendable {
         let operations = core.hold(claim?.operations ?? [], index)
         core.change { queue, now in
             queue.finish(exchange, index)
+            queue.members[index].outbox.answered()
             queue.members[index].calls.note(roundTrip: now - sentAt, wasProbe: wasProbe)
             if let claim { queue.accept(claim, index, of: exchange, operations, now) }
         }

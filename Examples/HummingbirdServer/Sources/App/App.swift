@@ -17,26 +17,23 @@ import SluiceWorker
         configuration.eventLoopGroup = threads
         configuration.middleware = [OperationTracingMiddleware(), OperationMetricsMiddleware(), Tenants()]
         let sluice = try SluiceClient(configuration: configuration)
-        let worker = Worker(client: sluice, configuration: WorkerConfiguration(queues: ["greetings"], slots: 4)) {
-            $0.register(Greeting.self)
-        }
+        let working = WorkerConfiguration(queues: ["greetings"], slots: 4)
+        let worker = Worker(client: sluice, configuration: working) { $0.register(Greeting.self) }
         let router = Router()
-        router.addMiddleware {
-            TracingMiddleware(); MetricsMiddleware(); TenantOfRequest()
-        }
+        router.add(middleware: TracingMiddleware())
+        router.add(middleware: MetricsMiddleware())
+        router.add(middleware: TenantOfRequest())
         router.post("greetings/:name") { _, context in
-            let name = try context.parameters.require("name")
-            return try await sluice.enqueue(Greeting(name: name), .queue("greetings")).id.description
+            let greeting = Greeting(name: try context.parameters.require("name"))
+            return try await sluice.enqueue(greeting, .queue("greetings")).id.description
         }
-        router.get("greetings/:id") { _, context in
+        router.get("results/:id") { _, context in
             let id = try context.parameters.require("id", as: OperationID.self)
             return try await sluice.handle(id, of: Greeting.self, queue: "greetings").value(timeout: .seconds(30))
         }
-        return Application(
-            router: router,
-            configuration: .init(address: .hostname("127.0.0.1", port: port)),
-            services: [sluice, worker],
-            eventLoopGroupProvider: .shared(threads)
-        )
+        let address = ApplicationConfiguration(address: .hostname("127.0.0.1", port: port))
+        var app = Application(router: router, configuration: address, eventLoopGroupProvider: .shared(threads))
+        app.addServices(sluice, worker)
+        return app
     }
 }

@@ -18,7 +18,7 @@ local function forget_old_losses(set, about)
 end
 
 -- Call this while the worker still has its lease, with each part of what it held: the numbers add up.
-local function keep_lost(worker, handed_back, dead, cancelled, ids)
+local function keep_lost(worker, recovered, dead, cancelled, ids)
   local set, about = PREFIX .. 'lost', PREFIX .. 'lost:about'
   local before, n, d, c, named, said = string.match(call('HGET', about, worker) or '', '^%d+ (%d+) (%d+) (%d+) (%d+) (%S*) (.*)$')
   local is_known = call('HMGET', PREFIX .. 'worker:' .. worker, 'beatAt', 'info')
@@ -27,7 +27,7 @@ local function keep_lost(worker, handed_back, dead, cancelled, ids)
   if #info > LOST_INFO_BYTES then info = '' end
   for id in string.gmatch(named or '', '%w+') do ids[#ids + 1] = id end
   call('HSET', about, worker, format('%s %s %d %d %d ', call('ZSCORE', PREFIX .. 'leases', worker) or NOW,
-    is_known[1] or before or '0', (n or 0) + handed_back, (d or 0) + dead, (c or 0) + cancelled)
+    is_known[1] or before or '0', (n or 0) + recovered, (d or 0) + dead, (c or 0) + cancelled)
     .. concat(ids, ',', 1, min(#ids, LOST_NAMED)) .. ' ' .. info)
   call('ZADD', set, NOW, worker)
   forget_old_losses(set, about)
