@@ -31,7 +31,8 @@ struct AppTests {
     func wholeLife() async throws {
         Backends.bootstrap()
         let redis = try await RedisServer()
-        let app = try App.server(SluiceConfiguration(.url(redis.url)), port: 0)
+        let url = redis.url
+        let app = try App.server(SluiceConfiguration(.url(url)), port: 0)
         let id = try await app.test(.live) { client in
             let post = try await client.executeRequest(
                 uri: "/greetings/Ada",
@@ -47,7 +48,7 @@ struct AppTests {
             let refused = try await client.executeRequest(uri: "/greetings/Bob", method: .post, headers: [:], body: nil)
             #expect(refused.status == .internalServerError)
             // A note is for another queue. The worker relays the completion there while it runs.
-            let sluice = try await SluiceClient.connect(to: redis.url)
+            let sluice = try await SluiceClient.connect(to: url)
             #expect(await becomesTrue { (try? await sluice.statistics(queue: "notes")[state: .ready]) == 1 })
             await sluice.close()
             return id

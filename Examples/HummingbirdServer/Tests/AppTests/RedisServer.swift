@@ -22,7 +22,8 @@ final class RedisServer {
     }
 
     deinit {
-        process.terminate()
+        // A process of `Process` may have inherited blocked signals, and nothing of this server is worth saving.
+        kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         try? FileManager.default.removeItem(at: folder)
     }
