@@ -69,11 +69,13 @@ package struct ScanLimit: ParsableArguments {
 extension Selection {
     /// Finds operations with a record, for a command that only reads.
     ///
+    /// - Parameter isQuiet: whether to say nothing about what was found.
     /// - Returns: the locations, and a note if the scan limit was reached; nil = the result is complete.
     func find(
         _ client: SluiceClient,
         _ invocation: Invocation,
-        _ limit: ScanLimit
+        _ limit: ScanLimit,
+        isQuiet: Bool = false
     ) async throws -> (locations: [Location], more: String?) {
         let walk = ListWalk(
             client: client,
@@ -87,6 +89,7 @@ extension Selection {
             let tracked = operations.filter(\.record.header.tracked)
             found += tracked.map { Location(queue: $0.queue, id: $0.id) }
         }
+        if isQuiet { return (found, nil) }
         result.unknownQueues.forEach(invocation.console.warn)
         let coverage = result.coverage.map { "; " + $0 } ?? ""
         invocation.console.note("\(QuantityText.grouped(found.count)) match\(coverage)")

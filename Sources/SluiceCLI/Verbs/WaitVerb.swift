@@ -21,6 +21,7 @@ package struct WaitVerb: Verb {
                   \(Program.name) wait 7QK2MX --for started
                   \(Program.name) list -o id state:executing | \(Program.name) wait --any -
 
+                With a query without state:, the wait includes operations that match later, until all that match have ended.
                 On a terminal, stderr shows how many have ended, the rate and the remaining time. At the end stdout has a summary, and with \
                 -v or in a pipe a line for each operation.
                 Exit status: 0 all finished (--for started: all have started), 1 one is dead, 2 one was cancelled or expired, 4 the \
@@ -78,9 +79,28 @@ package struct WaitVerb: Verb {
         }
         let waiter = EndWaiter(client, console: invocation.console)
         let start = ContinuousClock.now
-        let details = try await waiter.wait(for: locations, timeout: timeout, any: any).compactMap { $0 }
+        var locations = locations
+        var details = try await waiter.wait(for: locations, timeout: timeout, any: any).compactMap { $0 }
+        // A search may miss an operation that moves meanwhile, and others may join during the wait.
+        while try followsMatches, details.allSatisfy(\.state.isTerminal) {
+            let known = Set(locations)
+            let found = try await selection.find(client, invocation, scanLimit, isQuiet: true).locations
+            let new = found.filter { !known.contains($0) }
+            if new.isEmpty { break }
+            locations += new
+            let left = timeout.map { max(.zero, $0 - (.now - start)) }
+            details = try await waiter.wait(for: locations, timeout: left).compactMap { $0 }
+        }
         return EndReport(details, any: any, timeout: timeout, time: .now - start, view: invocation.view)
             .print(invocation)
+    }
+
+    /// Whether the wait includes operations that match later. A query for a state selects those of one moment.
+    private var followsMatches: Bool {
+        get throws(CLIError) {
+            guard selection.isQuery, !any else { return false }
+            return try !selection.parsed().terms.contains { $0.field == .state }
+        }
     }
 
     /// Finds the operations to wait for.

@@ -49,5 +49,21 @@ extension CommandLineTests {
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)
         }
+
+        @Test("A wait for a query includes operations that match later; one for a state does not")
+        func joined() async throws {
+            let first = try await sluice.enqueue("noop", "-t", "late")
+            let all = try terminal("wait", "-t", "late")
+            let ready = try terminal("wait", "-w", "tag:late state:ready")
+            try await all.shows("0/1")
+            try await ready.shows("0/1")
+            let second = try await sluice.enqueue("noop", "-t", "late")
+            #expect(try await sluice("cancel", first).code == 0)
+            #expect(try await ready.end() == 2)
+            #expect(!ready.text.contains("of 2"), "\(ready.text)")
+            #expect(try await sluice("cancel", second).code == 0)
+            #expect(try await all.end() == 2)
+            #expect(all.text.contains("2 of 2 ended in"), "\(all.text)")
+        }
     }
 }
