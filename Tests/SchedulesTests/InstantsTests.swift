@@ -133,7 +133,7 @@ struct InstantsTests {
             #expect(throws: OperationsError.self) { try Recurrence.daily(at: time).check() }
         }
         let error = #expect(throws: OperationsError.self) { try Recurrence.daily(at: .init(hour: 25)).check() }
-        #expect(error?.message == "the time of day is \"25:0\"; expected 00:00 to 23:59")
+        #expect(error?.message == "the time of day is \"25:00\"; expected 00:00 to 23:59")
     }
 
     @Test("An invalid recurrence is refused with the expected form")

@@ -48,6 +48,19 @@ struct MetricsTests {
         #expect(try metrics.expectTimer("messaging.process.duration", client).values.count == 4)
     }
 
+    @Test("Lost leases, returns of Redis and the age of the outbox have the names of the page")
+    func worker() throws {
+        let middleware = OperationMetricsMiddleware(factory: metrics)
+        let queue = [("queue", "mail")]
+        for _ in 0..<2 { middleware.lostLease(queue: "mail") }
+        middleware.reconnected(queue: "mail")
+        for time in [Duration.milliseconds(1500), .zero] { middleware.outboxWaits(time, queue: "mail") }
+        #expect(total("sluice_lease_lost_total", queue) == 2)
+        #expect(total("sluice_reconnects_total", queue) == 1)
+        #expect(try metrics.expectGauge("sluice_outbox_seconds", queue).values == [1.5, 0])
+        #expect(MiddlewareChain([middleware]).observers.count == 1)
+    }
+
     @Test("Labels have a bounded number of values: names beyond 75 and values of headers beyond 100 are other")
     func bounds() async throws {
         let sluice = InMemorySluice(middleware: [OperationMetricsMiddleware(headers: ["tenant"], factory: metrics)]) {

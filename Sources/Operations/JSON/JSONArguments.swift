@@ -12,7 +12,7 @@ public struct JSONArguments: Sendable, Hashable {
 
     package init(_ value: JSONValue) { self.value = value }
 
-    /// Encodes a value.
+    /// Encodes a value; members are in the order of their names.
     ///
     /// - Parameter value: any value that a `JSONEncoder` can encode.
     /// - Throws: `EncodingError`, for example for a number that is not finite; `OperationsError` with `.malformed` for

@@ -80,7 +80,10 @@ public struct Recurrence: Sendable, Hashable {
         /// - Parameters:
         ///   - hour: 0 to 23.
         ///   - minute: 0 to 59.
-        public init(hour: Int, minute: Int = 0) { (self.hour, self.minute, text) = (hour, minute, "\(hour):\(minute)") }
+        public init(hour: Int, minute: Int = 0) {
+            (self.hour, self.minute) = (hour, minute)
+            text = "\(hour):\((0..<10).contains(minute) ? "0" : "")\(minute)"
+        }
 
         /// Creates a time from its usual form.
         ///

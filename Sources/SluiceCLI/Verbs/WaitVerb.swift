@@ -79,16 +79,19 @@ package struct WaitVerb: Verb {
         }
         let waiter = EndWaiter(client, console: invocation.console)
         let start = ContinuousClock.now
+        let deadline = timeout.map { start + $0 }
         var locations = locations
         var details = try await waiter.wait(for: locations, timeout: timeout, any: any).compactMap { $0 }
         // A search may miss an operation that moves meanwhile, and others may join during the wait.
         while try followsMatches, details.allSatisfy(\.state.isTerminal) {
             let known = Set(locations)
-            let found = try await selection.find(client, invocation, scanLimit, isQuiet: true).locations
+            let found = try await outlastingOutages(until: deadline, onOutage: invocation.console.warnOfOutage) {
+                try await selection.find(client, invocation, scanLimit, isQuiet: true).locations
+            }
             let new = found.filter { !known.contains($0) }
             if new.isEmpty { break }
             locations += new
-            let left = timeout.map { max(.zero, $0 - (.now - start)) }
+            let left = deadline.map { max(.zero, $0 - .now) }
             details = try await waiter.wait(for: locations, timeout: left).compactMap { $0 }
         }
         return EndReport(details, any: any, timeout: timeout, time: .now - start, view: invocation.view)

@@ -22,13 +22,11 @@ struct TenantOfRequest<Context: RequestContext>: RouterMiddleware {
 
 /// Carries the tenant from the request to the operation, in a header. Without a tenant nothing is enqueued.
 struct Tenants: OperationMiddleware {
-    struct Missing: Error {}
-
     func enqueue(
         _ request: EnqueueRequest,
         next: @escaping EnqueueRequest.Next
     ) async throws -> [EnqueuedOperation] {
-        guard let tenant = Tenant.current else { throw Missing() }
+        guard let tenant = Tenant.current else { throw HTTPError(.badRequest, message: "set the header X-Tenant") }
         var request = request
         for index in request.operations.indices { request.operations[index].headers["tenant"] = tenant }
         return try await next(request)

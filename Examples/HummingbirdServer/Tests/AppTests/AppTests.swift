@@ -46,7 +46,7 @@ struct AppTests {
             #expect(String(buffer: get.body) == "Hello, Ada of acme!")
             // The middleware refuses an enqueue without a tenant.
             let refused = try await client.executeRequest(uri: "/greetings/Bob", method: .post, headers: [:], body: nil)
-            #expect(refused.status == .internalServerError)
+            #expect(refused.status == .badRequest && String(buffer: refused.body).contains("X-Tenant"))
             // A note is for another queue. The worker relays the completion there while it runs.
             let sluice = try await SluiceClient.connect(to: url)
             #expect(await becomesTrue { (try? await sluice.statistics(queue: "notes")[state: .ready]) == 1 })
@@ -90,6 +90,7 @@ struct AppTests {
         process.standardError = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         try process.run()
+        defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
         let sluice = try await SluiceClient.connect(to: redis.url)
         let greeting = Greeting(name: "Bob")
         let handle = try await sluice.enqueue(greeting, .queue("greetings"), .headers(["tenant": "acme"]))
