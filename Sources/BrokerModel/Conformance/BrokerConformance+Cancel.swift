@@ -279,6 +279,12 @@ extension BrokerConformance {
             try bench.expect(try await bench.existing(claimed.id).cancel, expected, "the trace after the stop")
             try bench.expect(try bench.beat(worker).cancels, [], "the cancel requests of a heartbeat after the stop")
             try bench.expect(try await bench.existing(claimed.id).errors.count, 0, "stored errors")
+            _ = try await bench.broker.retry([claimed.id], by: "ann", queue: bench.queue)
+            try bench.expect(try await bench.existing(claimed.id).cancel, nil, "the trace after a retry")
+            try await bench.advance(.seconds(1))
+            _ = try await bench.cancel(claimed.id)
+            let again = CancelTrace(requestedAt: start + 3000, stoppedAt: start + 3000, reason: "no need", by: "tester")
+            try bench.expect(try await bench.existing(claimed.id).cancel, again, "the trace of a later cancel")
         },
         ConformanceCheck("A forced cancel after a request keeps the request and stores who forced it") { bench in
             let worker = try bench.worker()
