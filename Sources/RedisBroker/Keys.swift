@@ -57,8 +57,8 @@ struct Keys: Sendable {
     private static let kindsOfQueue: Set = [
         "meta", "totals", "wake", "leases", "scheduled", "retrying", "blocked", "expiring", "batches", "intents",
         "awaited", "numbers", "stream", "unhandled", "clock", "lane", "ended", "worker", "calls", "lost", "statistics",
-        "standing", "schedules", "full", "unique", "fresh", "behind", "keyed", "next", "running", "keyLimits",
-        "keyBuckets", "outbox", "outboxes", "asking",
+        "standing", "schedules", "full", "unique", "fresh", "behind", "keyed", "keyNames", "next", "running",
+        "keyLimits", "keyBuckets", "outbox", "outboxes", "asking",
     ]
 
     /// The names of a queue's keys without their prefix. The keys of the records themselves are ids and not included.

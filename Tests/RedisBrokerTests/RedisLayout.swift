@@ -119,9 +119,11 @@ struct RedisLayout {
         local cancels = call('HGET', KEYS[1], 'batch') or '0'
         hash_of_set(P .. 'keyed', function(key, ready)
           put('keyed', key, ready)
+          if not call('ZSCORE', P .. 'keyNames', key) then put('names differ', key) end
           set('keyed:' .. key, P .. 'keyed:' .. cancels .. ':' .. key)
           set('next:' .. key, P .. 'next:' .. cancels .. ':' .. key)
         end)
+        if call('ZCARD', P .. 'keyNames') ~= call('ZCARD', P .. 'keyed') then put('names left') end
         local running = call('KEYS', P .. 'running:*')
         table.sort(running)
         for _, key in ipairs(running) do

@@ -220,6 +220,19 @@ extension BrokerConformance {
             }
             try await bench.expectState(group, .dead)
         },
+        ConformanceCheck(
+            "A group hears that a member of another queue was removed before the group was announced there"
+        ) {
+            bench in
+            let group = try await bench.group()
+            let name = DependencyName(OperationID(), queue: BrokerBench.otherQueue)
+            var links = OperationLinks(members: [name])
+            _ = try await bench.broker.change(NeedsChange(group, added: links), by: "ann", queue: bench.queue)
+            try await bench.close(group)
+            links.said[name] = RemoteState(name.id, .removed, sequence: 1)
+            _ = try await bench.broker.change(NeedsChange(group, added: links), by: "ann", queue: bench.queue)
+            try await bench.expectState(group, .dead)
+        },
         ConformanceCheck("A cancel of a group reaches its members in other queues and its inner groups") { bench in
             let other = BrokerBench.otherQueue
             let there = BrokerBench(bench.broker, queue: other) { try await bench.advance($0) }

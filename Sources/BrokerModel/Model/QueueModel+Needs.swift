@@ -428,6 +428,7 @@ extension QueueModel {
         let added = missing(of: change.added, known)
         let count = added?.dependencyCount ?? 0
         if isGroup, count > 0, !takesMembers(id) { return .refused(stored.cancel == nil ? state : .cancelled) }
+        if isGroup, let all = change.added { hearOfMembers(all, missing: added?.members ?? []) }
         if isGroup, members > 0, count == 0 { return .done(added: []) }
         let isDeadGroup = isGroup && state == .dead && (count > 0 || !change.removed.isEmpty)
         guard isDeadGroup || [.ready, .scheduled, .blocked].contains(state) else { return .refused(state) }
@@ -461,6 +462,14 @@ extension QueueModel {
         missing?.after.removeAll { known[$0.name]?.policy == NeedPolicy($0.policy) }
         missing?.members.removeAll { known[$0].map { $0.end == nil || $0.end == .finished } ?? false }
         return missing
+    }
+
+    /// Takes the ends that queues have said of members that a group has already.
+    private mutating func hearOfMembers(_ added: OperationLinks, missing: [DependencyName]) {
+        for name in added.members where name.queue != nil && !missing.contains(name) {
+            guard let said = added.said[name], DependencyEnd(said.status) != nil else { continue }
+            _ = readRemoteNeed(name, .member, said)
+        }
     }
 
     private mutating func removeNeed(_ name: DependencyName, of id: OperationID) {

@@ -224,7 +224,7 @@ extension QueueModel {
 
     private func rows(of state: OperationState) -> [PlacedRow] {
         switch state {
-        case .ready: readyRows.map { ($0, "\($0.id)") }
+        case .ready: readyRows
         case .executing:
             heldInOrder.sorted { ($0.worker, $0.fence) < ($1.worker, $1.fence) }.compactMap { held in
                 row(of: held.element, state: .executing, fence: held.fence).map { ($0, "\(held.worker) \(held.fence)") }
@@ -237,22 +237,45 @@ extension QueueModel {
         }
     }
 
-    private var readyRows: [OperationDetail] {
-        lanes.reversed().flatMap(\.elements).compactMap { row(of: $0, state: .ready, fence: 0) }
-            + limitKeys.inOrder.flatMap(\.set.waiting.entries).compactMap { detail($0.id) }
+    private var readyRows: [PlacedRow] {
+        let unlimited = lanes.reversed().flatMap(\.elements).filter { operations[$0.id]?.limitKey == nil }
+        return unlimited.compactMap { row(of: $0, state: .ready, fence: 0) }.map { ($0, "\($0.id)") }
+            + rowsOfKeys
             + unhandled.values.sorted { $0.number < $1.number }.flatMap(\.set.entries).compactMap { detail($0.id) }
+            .map { ($0, "\($0.id)") }
+    }
+
+    /// Ready operations with limit keys, also those that stand in lanes: keys by name, each in its order.
+    private var rowsOfKeys: [PlacedRow] {
+        limitKeys.ready.sorted { $0.key < $1.key }.flatMap { key, set in
+            let entries = (set.waiting.entries + set.next.entries).sorted { ($0.score, $0.id) < ($1.score, $1.id) }
+            return rows(of: entries).map { ($0.row, "\(key) \($0.place)") }
+        }
     }
 
     /// The index of the first row behind a cursor. If the cursor's row is gone, the next row in the order of places
-    /// follows. Ready operations leave at the head of a lane, with all rows before them, so their page begins at the
-    /// first row.
+    /// follows. Operations leave their lane at its head, with all rows before them, so the page begins at the first
+    /// row.
     private func start(behind cursor: String, in rows: [PlacedRow], _ state: OperationState) -> Int {
         if let index = rows.firstIndex(where: { $0.place == cursor }) { return index + 1 }
         let isDescending = ![.scheduled, .retrying, .executing].contains(state)
-        guard let last = Self.order(of: cursor), state != .ready else { return 0 }
+        if state == .ready { return startOfReady(behind: cursor, in: rows) }
+        guard let last = Self.order(of: cursor) else { return 0 }
         return rows.firstIndex { row in
             Self.order(of: row.place).map { isDescending ? $0 < last : $0 > last } ?? false
         } ?? rows.count
+    }
+
+    private func startOfReady(behind cursor: String, in rows: [PlacedRow]) -> Int {
+        guard let last = Self.orderOfKey(cursor) else { return 0 }
+        return rows.firstIndex { Self.orderOfKey($0.place).map { $0 > last } ?? false } ?? rows.count
+    }
+
+    /// Parses the place of a row that waits for a limit key: "key score id".
+    private static func orderOfKey(_ place: String) -> (String, Int64, String)? {
+        let words = place.split(separator: " ").map(String.init)
+        guard words.count == 3, let score = Int64(words[1]) else { return nil }
+        return (words[0], score, words[2])
     }
 
     /// Parses the place of a row: "score id" or "worker fence".

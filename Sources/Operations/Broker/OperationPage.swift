@@ -16,13 +16,13 @@ package struct OperationPage: Sendable {
         self.cursor = cursor
     }
 
-    /// Checks a cursor, which may come from outside: up to four words of letters, digits and signs, with numbers that
-    /// Redis can count to.
+    /// Checks a cursor, which may come from outside: up to six words of letters, digits and signs, with numbers that
+    /// Redis can count to. A limit key is the longest word.
     ///
     /// - Throws: `OperationsError` with `.invalidOption`.
     package static func check(cursor: String) throws(OperationsError) {
         let words = cursor.split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count <= 4, words.allSatisfy(isWordOfCursor) else {
+        guard words.count <= 6, words.allSatisfy(isWordOfCursor) else {
             throw OperationsError(
                 .invalidOption,
                 "the cursor \(OperationsError.quoted(String(cursor.prefix(60)))) is not valid; expected the cursor of the previous page"
@@ -32,8 +32,8 @@ package struct OperationPage: Sendable {
 
     private static func isWordOfCursor(_ word: Substring) -> Bool {
         let isNumber = word.allSatisfy(\.isNumber)
-        return (1...(isNumber ? 15 : 40)).contains(word.count)
-            && word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "().:+-".contains($0)) }
+        return (1...(isNumber ? 15 : 129)).contains(word.count)
+            && word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "().:+-_".contains($0)) }
     }
 
     /// The most operations that a page returns.

@@ -76,9 +76,17 @@ local function check_keys()
     key_places[#key_places + 1] = next_place_of_key(key)
     key_places[#key_places + 1] = 'running:' .. key
     check_turn(key, waiting, standing)
+    if not call('ZSCORE', PREFIX .. 'keyNames', key) then
+      finding('lost', key, 'lists do not show the operations that wait for this limit key', 'list it', { zadd, PREFIX .. 'keyNames', '0', key })
+    end
     if waiting + standing ~= tonumber(keys[i + 1]) then
       finding('counter', 'keyed', format('the counter of limit key %s says %s, its sets hold %d', key, keys[i + 1], waiting + standing),
         'correct it', waiting + standing > 0 and { zadd, PREFIX .. 'keyed', format('%d', waiting + standing), key } or { zrem, PREFIX .. 'keyed', key })
+    end
+  end
+  for _, key in ipairs(call('ZRANGE', PREFIX .. 'keyNames', 0, 999)) do
+    if not call('ZSCORE', PREFIX .. 'keyed', key) then
+      finding('leftover', key, 'a limit key without ready operations is listed', 'remove it', { zrem, PREFIX .. 'keyNames', key })
     end
   end
   return all

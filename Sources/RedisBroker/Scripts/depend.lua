@@ -39,6 +39,14 @@ local function kind_of(after)
   return members > 0 and 'members' or others > 0 and 'others' or 'none'
 end
 
+-- Takes the ends that queues have said of members that the group has already.
+local function hear_of_members(after, missing)
+  for i = 1, #after, 2 do
+    local said = after[after[i]]
+    if is_remote(after[i]) and missing[after[i]] == nil and is_end(said.state) then read_remote_need(after[i], said, 'member') end
+  end
+end
+
 local function depend(after)
   local head = head_of(id)
   if not head then return '0' end
@@ -49,6 +57,7 @@ local function depend(after)
   if kind_of(after) ~= (#after == 0 and 'none' or group and 'members' or 'others') then return 'g' end
   local missing, changed = names_missing(id, after)
   if group and #missing > 0 and not members.may_enter(id, head) then return has_cancel(id) and 'c' or state end
+  if group then hear_of_members(after, missing) end
   local is_known = group and #after > 0 and #missing == 0
   if is_known then return '1' end
   if not (group and state == 'd' and (#missing > 0 or #ARGV > 4)) and state ~= 'r' and state ~= 's' and state ~= 'b' then return state end

@@ -42,24 +42,47 @@ local function page_of_unhandled(number, score, id)
   reply[1] = ''
 end
 
--- Lists operations that wait in no lane because of their limit keys. The keys with most ready operations come first,
--- each in its order. The cursor is "k rank score id" of the last row, or "k rank".
-local function page_of_keys(rank, score, id)
-  local steps = 0
+-- Returns the next ready operations of a limit key behind "score id", in its order, each with its score. They keep
+-- their scores as they move from one of the sets to the other.
+local function ready_of_key(key, score, id, most)
+  local waiting, standing = entries_behind(waiting_of_key(key), true, score, id, most), entries_behind(next_of_key(key), true, score, id, most)
+  local entries, w, s = {}, 1, 1
+  while #entries < 2 * most and (waiting[w] or standing[s]) do
+    local is_waiting = not standing[s]
+    if waiting[w] and standing[s] then
+      local one, other = tonumber(waiting[w + 1]), tonumber(standing[s + 1])
+      is_waiting = one < other or (one == other and waiting[w] < standing[s])
+    end
+    if is_waiting then
+      entries[#entries + 1], entries[#entries + 2], w = waiting[w], waiting[w + 1], w + 2
+    else
+      entries[#entries + 1], entries[#entries + 2], s = standing[s], standing[s + 1], s + 2
+    end
+  end
+  return entries
+end
+
+-- Lists ready operations with limit keys, also those that stand in lanes: keys by name, each in its order. The cursor
+-- is "k :key score id" of the last row, or "k :key" behind all rows of that key.
+local function page_of_keys(last_key, score, id)
+  local steps, key = 0, score and last_key
   while rows < limit and steps < limit and not is_answered() do
-    local key = call('ZREVRANGE', PREFIX .. 'keyed', format('%d', rank), format('%d', rank))[1]
+    if not key then
+      local after = last_key and '(' .. last_key or '-'
+      key = call('ZRANGEBYLEX', PREFIX .. 'keyNames', after, '+', 'LIMIT', '0', '1')[1]
+    end
     if not key then return page_of_unhandled(0) end
-    local entries = entries_behind(waiting_of_key(key), true, score, id, limit - rows)
+    local entries = ready_of_key(key, score, id, limit - rows)
     for i = 1, #entries, 2 do
       if is_answered() then break end
       id, score = entries[i], entries[i + 1]
       local row = detail(id, is_sought)
-      if not row then leave_out() elseif row[2] == state then add_row(row, format('k %d %s %s', rank, score, id)) end
+      if not row then leave_out() elseif row[2] == state then add_row(row, format('k :%s %s %s', key, score, id)) end
     end
-    steps = steps + 1
-    if #entries == 0 then rank, score = rank + 1, nil end
+    steps, last_key = steps + 1, key
+    if #entries == 0 then key, score = nil, nil end
   end
-  reply[1] = format('k %d', rank) .. (score and ' ' .. score .. ' ' .. id or '')
+  reply[1] = 'k :' .. last_key .. (score and ' ' .. score .. ' ' .. id or '')
 end
 
 -- Returns the position behind the element with this id in a lane. A claim removes elements at the head, and operations
@@ -88,7 +111,7 @@ local function position_behind(lane, position, id)
 end
 
 -- Lists lanes: the highest priority first, next to run first. The cursor is "lane position id" of the last row, or
--- "lane position". Operations that wait in no lane follow.
+-- "lane position". Operations with limit keys follow: they move between lanes and the sets of their keys.
 local function page_of_lane_places(lane, position, id)
   -- A client may send any cursor.
   if id then position = min(position, call('LLEN', PREFIX .. 'lane:' .. lane)) end
@@ -106,20 +129,20 @@ local function page_of_lane_places(lane, position, id)
     local elements = call('LRANGE', PREFIX .. 'lane:' .. lane, position, position + wanted - 1)
     for i = 1, #elements do
       looked, position, id = looked + 1, position + 1, id_of(elements[i])
-      row_of(elements[i], '', lane .. ' ' .. position .. ' ' .. id)
+      if not has_limit_key(elements[i]) then row_of(elements[i], '', lane .. ' ' .. position .. ' ' .. id) end
       if is_answered() then break end
     end
     steps = steps + 1
     if #elements == 0 then lane, position, id = lane - 1, 0, nil end
   end
-  if lane >= 0 then reply[1] = lane .. ' ' .. position .. (id and ' ' .. id or '') else page_of_keys(0) end
+  if lane >= 0 then reply[1] = lane .. ' ' .. position .. (id and ' ' .. id or '') else page_of_keys() end
 end
 
 local function page_of_lanes()
   local number, score, id = string.match(cursor, '^u (%d+) (%d+) (%w+)$')
   if number or cursor == 'u' then return page_of_unhandled(tonumber(number or 0), score, id) end
-  local rank, rest = string.match(cursor, '^k (%d+)(.*)$')
-  if rank then return page_of_keys(tonumber(rank), string.match(rest, '^ (%d+) (%w+)$')) end
+  local key, rest = string.match(cursor, '^k :(%S+)(.*)$')
+  if key then return page_of_keys(key, string.match(rest, '^ (%d+) (%w+)$')) end
   local lane, position, last = string.match(cursor, '^(%d) (%d+) ?(%w*)$')
   page_of_lane_places(tonumber(lane or 4), tonumber(position or 0), last ~= '' and last or nil)
 end

@@ -25,6 +25,7 @@ local function cancel_waiting(sequence, trace)
   end
   if call('EXISTS', PREFIX .. 'keyed') == 1 then
     call('RENAME', PREFIX .. 'keyed', batch .. 'keyed')
+    call('UNLINK', PREFIX .. 'keyNames')
     waiting = waiting + tonumber(totals[3] or 0)
     add('keyed', -tonumber(totals[3] or 0))
   end

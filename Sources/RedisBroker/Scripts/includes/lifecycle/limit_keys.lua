@@ -5,8 +5,8 @@
 -- The next ones stand in the lanes, and in `next:N:KEY`: at most as many as the key's weight, and as its concurrency
 -- leaves. An operation that leaves its lane makes way for another one of its key, behind the operations of other keys.
 -- `running:KEY` has the running ones. N is the number of cancels of the whole queue, so after a cancel keys start
--- afresh. The set `keyed` says how many operations of each key are ready; the total `keyed` counts ready operations
--- that stand in no lane.
+-- afresh. The set `keyed` says how many operations of each key are ready; `keyNames` has the same keys by name, for
+-- walks. The total `keyed` counts ready operations that stand in no lane.
 -- With a rate, each operation that starts uses one start of the key's bucket in `keyBuckets`. No more operations of a
 -- key stand in lanes than its bucket has starts. A key without a start is parked until the next start is back: as *KEY
 -- in `expiring`, where a claim finds the instant.
@@ -64,7 +64,13 @@ local function limits_of_keys()
   end
 
   local function count_ready(key, n)
-    if tonumber(call('ZINCRBY', PREFIX .. 'keyed', format('%d', n), key)) <= 0 then call('ZREM', PREFIX .. 'keyed', key) end
+    local count = tonumber(call('ZINCRBY', PREFIX .. 'keyed', format('%d', n), key))
+    if count <= 0 then
+      call('ZREM', PREFIX .. 'keyed', key)
+      call('ZREM', PREFIX .. 'keyNames', key)
+    elseif count == n then
+      call('ZADD', PREFIX .. 'keyNames', '0', key)
+    end
   end
 
   -- Counts an operation whose record is gone (evicted, or deleted by hand) as removed, so that no operation of its key
