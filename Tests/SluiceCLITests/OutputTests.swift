@@ -1,6 +1,7 @@
 import Foundation
 import Operations
 import Sluice
+import Selectors
 import Testing
 
 @testable import SluiceCLI
@@ -171,7 +172,7 @@ struct OperationJSONTests {
     func cursor() throws {
         let position = ListWalk.Position(state: .dead, queue: "mail", cursor: "17 01KDZ9GN4R0000000000000008")
         #expect(try ListWalk.Position(text: position.text) == position)
-        #expect(throws: CLIError.self) { try ListWalk.Position(text: "x") }
+        #expect(throws: QueryError.self) { try ListWalk.Position(text: "x") }
     }
 
     @Test(
@@ -183,7 +184,7 @@ struct OperationJSONTests {
     )
     func wrongCursor(fields: String) throws {
         let text = { (fields: String) in Data("{\"state\":\"dead\",\(fields)}".utf8).base64EncodedString() }
-        #expect(throws: CLIError.self) { try ListWalk.Position(text: text(fields)) }
+        #expect(throws: QueryError.self) { try ListWalk.Position(text: text(fields)) }
         #expect(try ListWalk.Position(text: text(#""cursor":"2 7","queue":"mail""#)).cursor == "2 7")
     }
 }

@@ -1,4 +1,6 @@
 import Operations
+import Selectors
+@testable import SluiceOperator
 import Testing
 
 @testable import SluiceCLI
@@ -14,7 +16,7 @@ struct StatisticsTests {
         #expect(try StatisticsSpan(since: Self.hour * 25, from: .minute).query == StatisticsQuery(.hour, count: 26))
         #expect(try StatisticsSpan(since: Self.hour, from: .hour).query == StatisticsQuery(.hour, count: 2))
         #expect(try StatisticsSpan(since: Self.hour * 49, from: .hour).query == StatisticsQuery(.day, count: 4))
-        #expect(throws: CLIError.self) { try StatisticsSpan(since: Self.hour * 721, from: .hour) }
+        #expect(throws: QueryError.self) { try StatisticsSpan(since: Self.hour * 721, from: .hour) }
         let query = try StatisticsSpan(since: .seconds(90), from: .minute).query
         #expect(query.times(at: 600_000_000 + 5000).from == 600_000_000 - 120_000)
         #expect(query.times(at: 600_000_000 + 5000).to == 600_000_000 + 5000)
@@ -37,8 +39,8 @@ struct StatisticsTests {
 
     @Test("A comparison with an overlapping span, or with one that is not kept, is refused")
     func refusedComparisons() {
-        #expect(throws: CLIError.self) { try StatisticsSpan(since: Self.hour * 2, comparedWith: Self.hour) }
-        #expect(throws: CLIError.self) { try StatisticsSpan(since: Self.hour * 600, comparedWith: Self.hour * 600) }
+        #expect(throws: QueryError.self) { try StatisticsSpan(since: Self.hour * 2, comparedWith: Self.hour) }
+        #expect(throws: QueryError.self) { try StatisticsSpan(since: Self.hour * 600, comparedWith: Self.hour * 600) }
     }
 
     private func reply(_ runs: [String?: (count: Int, milliseconds: Int64)]) -> StatisticsReply {
@@ -57,8 +59,8 @@ struct StatisticsTests {
     func slower() {
         let now = reply(["same": (10, 50), "slower": (10, 90), "faster": (10, 10), "few": (2, 900), "new": (9, 9)])
         let before = reply(["same": (10, 50), "slower": (10, 60), "faster": (10, 40), "few": (10, 1), "gone": (9, 9)])
-        let rows = NameStatistics.sorted(
-            NameStatistics.merge([("mail", now)], before: [("mail", before)]),
+        let rows = NameStatisticsRow.sorted(
+            NameStatisticsRow.merge([("mail", now)], before: [("mail", before)]),
             by: .change
         )
         #expect(rows.map(\.label) == ["slower", "same", "faster", "few", "new"])
@@ -69,8 +71,8 @@ struct StatisticsTests {
     @Test("Statistics of all queues are added up by name, and further names share one row")
     func merged() {
         let replies = [("a", reply(["x": (2, 5), nil: (1, 5)])), ("b", reply(["x": (3, 5), nil: (1, 5)]))]
-        let rows = NameStatistics.sorted(NameStatistics.merge(replies, before: nil), by: .count)
-        #expect(rows.map(\.label) == ["x", NameStatistics.others])
+        let rows = NameStatisticsRow.sorted(NameStatisticsRow.merge(replies, before: nil), by: .count)
+        #expect(rows.map(\.label) == ["x", NameStatisticsRow.others])
         #expect(rows.map(\.statistics.finished) == [5, 2])
         #expect(rows[0].queues == ["a", "b"] && rows[0].before == nil)
     }

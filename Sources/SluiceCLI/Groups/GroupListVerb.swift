@@ -38,8 +38,8 @@ package struct GroupListVerb: Verb {
         let client = try await invocation.connectReadingClock()
         if let queue { try await client.knownQueue(queue) }
         let walk = ListWalk(
-            client: client,
-            query: try query(),
+            client.broker,
+            try query(),
             view: invocation.view,
             limit: .max,
             scanLimit: scanLimit.count ?? ScanLimit.builtIn,
@@ -63,17 +63,11 @@ package struct GroupListVerb: Verb {
     }
 
     private func print(_ groups: [GroupSummary], _ invocation: Invocation) {
-        let console = invocation.console
-        let objects = { groups.map { GroupJSON.object($0, invocation.view) } }
-        switch invocation.format {
-        case .json: console.print(["v": 1, "groups": .array(objects())], .json)
-        case .jsonl: console.print(objects().map { $0.serialized() })
-        case .id: console.print(groups.map(\.id.description))
-        case .table, .wide, .csv:
-            guard !groups.isEmpty || invocation.format == .csv else {
-                return console.note("no \(all ? "" : "open ")groups; open one: \(Program.name) group open NAME")
-            }
-            GroupTable(groups: groups, invocation: invocation).print()
+        invocation.print(invocation.report(groups), names: groups.map(\.id.description), shortIDs: groups.map(\.id)) {
+            ["v": 1, "groups": .array($0)]
+        }
+        if groups.isEmpty, invocation.format.isText {
+            invocation.console.note("no \(all ? "" : "open ")groups; open one: \(Program.name) group open NAME")
         }
     }
 }

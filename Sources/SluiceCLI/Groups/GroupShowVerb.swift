@@ -40,7 +40,8 @@ package struct GroupShowVerb: GroupVerb {
             let fields = GroupJSON.fields(group, invocation.view) + states.json
             console.print(.object(JSONObject(fields)), invocation.format)
         case .id: console.print(group.id.description)
-        case .csv: GroupTable(groups: [group], invocation: invocation).print()
+        case .csv:
+            console.print(invocation.report([group]).csv, .csv, showsHeader: invocation.options.showsHeader)
         case .table, .wide:
             let states = try await MemberStates(of: group, client)
             console.print(lines(group, states, invocation).map { SafeText.line($0) })

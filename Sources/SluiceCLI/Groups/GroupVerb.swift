@@ -1,3 +1,4 @@
+import SluiceOperator
 import Sluice
 
 /// A verb that acts on one group.

@@ -1,3 +1,4 @@
+import SluiceOperator
 import Operations
 import Sluice
 import SluiceMonitor

@@ -1,9 +1,11 @@
 import ArgumentParser
+import SluiceOperator
 import Operations
 import TerminalText
 
 extension ColorChoice: ExpressibleByArgument {}
 extension TimeStyle: ExpressibleByArgument {}
+extension StatisticsOrder: ExpressibleByArgument {}
 
 /// Options that each command takes, before or after its name.
 package struct GlobalOptions: ParsableArguments {

@@ -16,22 +16,16 @@ struct SchedulePreview {
     }
 
     func print(_ invocation: Invocation) {
-        let (console, recurrence) = (invocation.console, definition.recurrence)
-        switch invocation.format {
-        case .json, .jsonl:
-            let next = runs.map { run -> JSONValue in
-                ["time": .string(TimeText.rfc3339(run)), "local": .string(recurrence.localTime(run))]
-            }
-            console.print(["v": 1, "next": .array(next)], invocation.format)
-        case .id: console.print(runs.map(TimeText.rfc3339))
-        case .table, .wide, .csv:
-            var table = Table(["LOCAL TIME", "UTC", "WHEN"].map { TableColumn($0) })
-            for run in runs {
-                let cells = [recurrence.localTime(run), TimeText.rfc3339(run), TimeText.relative(run, now: now)]
-                table.append(cells.map { TableCell($0) })
-            }
-            console.print(table, invocation.format, showsHeader: invocation.options.showsHeader)
-            if runs.isEmpty { console.note("no instant is left") }
-        }
+        let recurrence = definition.recurrence
+        let report = RowReport<Int64>(
+            runs,
+            [
+                .text("LOCAL TIME", field: "local") { recurrence.localTime($0) },
+                .text("UTC", field: "time") { TimeText.rfc3339($0) },
+                .text("WHEN") { TimeText.relative($0, now: now) },
+            ]
+        )
+        invocation.print(report, names: runs.map(TimeText.rfc3339)) { ["v": 1, "next": .array($0)] }
+        if runs.isEmpty, !invocation.format.isJSON { invocation.console.note("no instant is left") }
     }
 }

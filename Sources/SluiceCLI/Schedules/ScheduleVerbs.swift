@@ -32,37 +32,38 @@ package struct ScheduleListVerb: Verb {
         let client = try await invocation.connectReadingClock()
         if let queue { try await client.knownQueue(queue) }
         let schedules = try await client.schedules.all(queue: queue)
-        let console = invocation.console
-        switch invocation.format {
-        case .json: console.print(["v": 1, "schedules": .array(schedules.map(ScheduleJSON.object))], .json)
-        case .jsonl: console.print(schedules.map { ScheduleJSON.object($0).serialized() })
-        case .id: console.print(schedules.map(\.id))
-        case .table, .wide, .csv:
-            guard !schedules.isEmpty else {
-                console.note("no schedules; add one: \(Program.name) schedule add ID NAME --every 10m")
-                return .done
-            }
-            console.print(table(schedules, invocation), invocation.format, showsHeader: invocation.options.showsHeader)
+        invocation.print(report(schedules), names: schedules.map(\.id)) { ["v": 1, "schedules": .array($0)] }
+        if schedules.isEmpty, !invocation.format.isJSON {
+            invocation.console.note("no schedules; add one: \(Program.name) schedule add ID NAME --every 10m")
         }
         return .done
     }
 
-    private func table(_ schedules: [OperationSchedule], _ invocation: Invocation) -> Table {
-        let names = ["ID", "QUEUE", "WHEN", "NEXT", "LAST", "ENQUEUED", "NAME"]
-        var table = Table(names.map { TableColumn($0) })
-        func time(_ milliseconds: Int64?) -> String {
-            milliseconds.map { TimeText.format($0, invocation.settings.time.content, now: invocation.now) } ?? "-"
-        }
-        for schedule in schedules {
-            let next = schedule.state == .active ? time(schedule.stored.due) : schedule.state.rawValue
-            let cells = [
-                schedule.id, schedule.queue, schedule.recurrence?.description ?? "unreadable", next,
-                time(schedule.stored.runs.last?.instant), QuantityText.grouped(Int64(schedule.enqueued)), schedule.name,
-            ]
-            table.append(cells.map { TableCell($0) })
-        }
-        return table
+    private func report(_ schedules: [OperationSchedule]) -> RowReport<OperationSchedule> {
+        RowReport(
+            schedules,
+            [
+                .text("ID") { $0.id },
+                .text("QUEUE") { $0.queue },
+                .text("WHEN") { $0.recurrence?.description ?? "unreadable" },
+                ReportColumn(
+                    TableColumn("NEXT"),
+                    csv: "NEXT",
+                    value: { $0.next.map(OperationJSON.time) ?? .string($0.state.rawValue) },
+                    cell: { schedule, view in TableCell(schedule.next.map(view.time) ?? schedule.state.rawValue) }
+                ),
+                .time("LAST") { $0.stored.runs.last?.instant },
+                .count("ENQUEUED") { Int64($0.enqueued) },
+                .text("NAME") { $0.name },
+            ],
+            object: ScheduleJSON.object
+        )
     }
+}
+
+extension OperationSchedule {
+    /// The next instant of an active schedule.
+    fileprivate var next: Int64? { state == .active ? stored.due : nil }
 }
 
 package struct ScheduleShowVerb: Verb {

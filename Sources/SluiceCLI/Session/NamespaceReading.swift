@@ -15,6 +15,6 @@ extension SluiceClient {
     /// - Throws: `CLIError` with `.notFound`, and a similar name if one exists.
     func knownQueue(_ queue: String) async throws {
         let known = try await broker.queues()
-        guard known.contains(queue) else { throw CLIError.unknownQueue(queue, known: known) }
+        guard known.contains(queue) else { throw LookupFailure.unknownQueue(queue, known: known) }
     }
 }

@@ -1,3 +1,4 @@
+import SluiceOperator
 import ArgumentParser
 import Operations
 import Selectors
@@ -78,8 +79,8 @@ extension Selection {
         isQuiet: Bool = false
     ) async throws -> (locations: [Location], more: String?) {
         let walk = ListWalk(
-            client: client,
-            query: try await query(in: OperationState.allCases, client),
+            client.broker,
+            try await query(in: OperationState.allCases, client),
             view: invocation.view,
             limit: .max,
             scanLimit: limit.count ?? ScanLimit.builtIn

@@ -40,20 +40,6 @@ private struct PlacedCancel: Sendable {
         }
         return placed
     }
-
-    var json: JSONValue {
-        [
-            "v": 1,
-            "id": .string(name),
-            "queue": .string(queue),
-            "query": .string(cancel.query),
-            "endsAt": OperationJSON.time(cancel.endsAt),
-            "setAt": OperationJSON.time(cancel.setAt),
-            "by": .string(cancel.by),
-            "reason": .string(cancel.reason),
-            "caught": .number(Int(cancel.caught)),
-        ]
-    }
 }
 
 package struct CancelsListVerb: Verb {
@@ -82,36 +68,27 @@ package struct CancelsListVerb: Verb {
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let client = try await invocation.connectReadingClock()
         let known = try await client.queues()
-        if let queue, !known.contains(queue) { throw CLIError.unknownQueue(queue, known: known) }
+        if let queue, !known.contains(queue) { throw LookupFailure.unknownQueue(queue, known: known) }
         let cancels = try await PlacedCancel.read(queue.map { [$0] } ?? known, client)
-        let console = invocation.console
-        switch invocation.format {
-        case .json: console.print(["v": 1, "cancels": .array(cancels.map(\.json))], .json)
-        case .jsonl: console.print(cancels.map { $0.json.serialized() })
-        case .id: console.print(cancels.map(\.name))
-        case .table, .wide, .csv:
-            guard !cancels.isEmpty else {
-                console.note("no standing cancels")
-                return .done
-            }
-            console.print(table(cancels, invocation), invocation.format, showsHeader: invocation.options.showsHeader)
-        }
+        invocation.print(report(cancels), names: cancels.map(\.name)) { ["v": 1, "cancels": .array($0)] }
+        if cancels.isEmpty, !invocation.format.isJSON { invocation.console.note("no standing cancels") }
         return .done
     }
 
-    private func table(_ cancels: [PlacedCancel], _ invocation: Invocation) -> Table {
-        var table = Table(["ID", "UNTIL", "CAUGHT", "BY", "QUERY", "REASON"].map { TableColumn($0) })
-        for placed in cancels {
-            let cancel = placed.cancel
-            let style = invocation.settings.time.content
-            let cells = [
-                placed.name, TimeText.format(cancel.endsAt, style, now: invocation.now), "\(cancel.caught)",
-                cancel.by,
-                cancel.query, cancel.reason,
+    private func report(_ cancels: [PlacedCancel]) -> RowReport<PlacedCancel> {
+        RowReport(
+            cancels,
+            [
+                .text("ID", field: "id") { $0.name },
+                .data("queue") { .string($0.queue) },
+                .time("UNTIL", field: "endsAt") { $0.cancel.endsAt },
+                .data("setAt") { OperationJSON.time($0.cancel.setAt) },
+                .count("CAUGHT", field: "caught") { Int64($0.cancel.caught) },
+                .text("BY", field: "by") { $0.cancel.by },
+                .text("QUERY", field: "query") { $0.cancel.query },
+                .text("REASON", field: "reason") { $0.cancel.reason },
             ]
-            table.append(cells.map { TableCell($0) })
-        }
-        return table
+        )
     }
 }
 

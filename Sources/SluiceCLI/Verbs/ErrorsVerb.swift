@@ -53,82 +53,21 @@ package struct ErrorsVerb: Verb {
         if !query.terms.contains(where: { $0.field == .state }) { query.terms.append(.states([.dead, .retrying])) }
         let client = try await invocation.connectReadingClock()
         try await query.resolve(client)
-        var walk = ListWalk(
-            client: client,
-            query: query,
+        let walk = ListWalk(
+            client.broker,
+            query,
             view: invocation.view,
             limit: .max,
             scanLimit: scanLimit.count ?? ScanLimit.builtIn,
-            leavesOutAbsent: true
+            leavesOutAbsent: true,
+            countsAll: true
         )
-        walk.countsAll = true
         var groups = ErrorGroups()
         let result = try await walk.run(from: nil) { groups.add($0) }
         ErrorReport(groups: groups, limit: limit, result: result).print(invocation)
         invocation.console.warn(result.absent)
         result.unknownQueues.forEach(invocation.console.warn)
         return .done
-    }
-}
-
-/// Operations whose last errors have the same signature.
-struct ErrorGroup: Sendable {
-    /// The largest number of names and queues to keep for a group.
-    static let named = 10
-
-    var signature: String
-    var type: String
-    var count = 0
-    var dead = 0
-    var retrying = 0
-    /// The time of the first failure, in milliseconds of server time.
-    var first: Int64 = .max
-    var last: Int64 = 0
-    /// The operation with the latest failure, and its error.
-    var sample: (id: OperationID, message: String)?
-    var names: Set<String> = []
-    var queues: Set<String> = []
-
-    mutating func add(_ detail: OperationDetail, _ failure: OperationFailure, at time: Int64) {
-        count += 1
-        if detail.state == .dead { dead += 1 }
-        if detail.state == .retrying { retrying += 1 }
-        first = min(first, time)
-        if time >= last { sample = (detail.id, failure.message) }
-        last = max(last, time)
-        if names.count < Self.named { names.insert(detail.envelope.name) }
-        if queues.count < Self.named { queues.insert(detail.queue) }
-    }
-}
-
-/// Groups of errors, limited in number.
-struct ErrorGroups: Sendable {
-    /// The number of groups after which further signatures are counted in one group.
-    private static let most = 1_000
-    private static let other = "other errors"
-
-    private var groups: [String: ErrorGroup] = [:]
-    /// The number of operations with an error.
-    private(set) var operations = 0
-
-    init() {}
-
-    mutating func add(_ details: [OperationDetail]) {
-        for detail in details {
-            guard let attempt = detail.errors.last else { continue }
-            let failure = attempt.failure
-            operations += 1
-            var signature = ErrorSignature.of(type: failure.type, message: failure.message)
-            if groups[signature] == nil, groups.count >= Self.most { signature = Self.other }
-            let type = signature == Self.other ? "" : failure.type
-            groups[signature, default: ErrorGroup(signature: signature, type: type)]
-                .add(detail, failure, at: attempt.at)
-        }
-    }
-
-    /// The largest groups first; among equal ones, the latest failure first.
-    var sorted: [ErrorGroup] {
-        groups.values.sorted { ($0.count, $0.last, $1.signature) > ($1.count, $1.last, $0.signature) }
     }
 }
 
@@ -142,16 +81,9 @@ struct ErrorReport: Sendable {
         let console = invocation.console
         let all = groups.sorted
         let shown = Array(all.prefix(limit))
-        switch invocation.format {
-        case .json: console.print(json(shown, of: all.count), .json)
-        case .jsonl: console.print(shown.map { Self.json($0).serialized() })
-        case .id: console.print(shown.compactMap { $0.sample?.id.description })
-        case .csv: console.print(csv(shown), .csv, showsHeader: invocation.options.showsHeader)
-        case .table, .wide:
-            if !shown.isEmpty {
-                let table = table(shown, invocation)
-                console.print(table, invocation.format, showsHeader: invocation.options.showsHeader)
-            }
+        let samples = shown.compactMap { $0.sample?.id }
+        invocation.print(RowReport(shown), names: samples.map(\.description), shortIDs: samples) {
+            json(.array($0), of: all.count)
         }
         console.note(note(all, shown: shown.count))
     }
@@ -166,75 +98,17 @@ struct ErrorReport: Sendable {
         return parts.joined(separator: "; ")
     }
 
-    private func table(_ shown: [ErrorGroup], _ invocation: Invocation) -> Table {
-        let ids = shown.compactMap { $0.sample?.id }
-        let length = invocation.console.isOutputTerminal ? ShortID.length(for: ids) : .max
-        let time = { TimeText.format($0, invocation.settings.time.content, now: invocation.now) }
-        var table = Table([
-            TableColumn("COUNT", alignment: .right), TableColumn("DEAD", alignment: .right, dropPriority: 3),
-            TableColumn("RETRYING", alignment: .right, dropPriority: 3), TableColumn("FIRST", dropPriority: 2),
-            TableColumn("LAST", dropPriority: 1),
-            TableColumn("SAMPLE", minimumWidth: min(length, OperationID.characterCount) + 1),
-            TableColumn("NAME", dropPriority: 2), TableColumn("ERROR", minimumWidth: 20),
-        ])
-        for group in shown {
-            let sample = group.sample.map { ShortID.text($0.id, length: length, style: invocation.console.output) }
-            let more = group.names.count > 1 ? " +\(group.names.count - 1)" : ""
-            table.append(
-                [
-                    QuantityText.grouped(group.count), QuantityText.grouped(group.dead),
-                    QuantityText.grouped(group.retrying), time(group.first), time(group.last), sample ?? "-",
-                    (group.names.sorted().first ?? "-") + more, group.signature,
-                ].map { TableCell($0) }
-            )
-        }
-        return table
-    }
-
-    private func csv(_ shown: [ErrorGroup]) -> Table {
-        let columns = ["COUNT", "DEAD", "RETRYING", "FIRST", "LAST", "SAMPLE", "NAMES", "QUEUES", "SIGNATURE"]
-        var table = Table(columns.map { TableColumn($0) })
-        for group in shown {
-            table.append(
-                [
-                    "\(group.count)", "\(group.dead)", "\(group.retrying)", TimeText.rfc3339(group.first),
-                    TimeText.rfc3339(group.last), group.sample?.id.description ?? "",
-                    group.names.sorted().joined(separator: " "), group.queues.sorted().joined(separator: " "),
-                    group.signature,
-                ].map { TableCell($0) }
-            )
-        }
-        return table
-    }
-
-    private func json(_ shown: [ErrorGroup], of count: Int) -> JSONValue {
+    private func json(_ groups: JSONValue, of count: Int) -> JSONValue {
         [
             "v": 1,
-            "operations": .number(groups.operations),
+            "operations": .number(self.groups.operations),
             "signatures": .number(count),
             "scanned": .number(result.scanned),
             "total": JSONValue(result.total),
             "unread": .number(result.unread),
             "isComplete": .bool(!result.isCutShort),
-            "groups": .array(shown.map(Self.json)),
+            "groups": groups,
             "absentNodes": AbsentNode.json(result.absent),
-        ]
-    }
-
-    private static func json(_ group: ErrorGroup) -> JSONValue {
-        [
-            "v": 1,
-            "signature": .string(group.signature),
-            "type": .string(group.type),
-            "count": .number(group.count),
-            "dead": .number(group.dead),
-            "retrying": .number(group.retrying),
-            "first": OperationJSON.time(group.first),
-            "last": OperationJSON.time(group.last),
-            "sample": JSONValue(group.sample?.id.description),
-            "message": JSONValue(group.sample?.message),
-            "names": .array(group.names.sorted().map { .string($0) }),
-            "queues": .array(group.queues.sorted().map { .string($0) }),
         ]
     }
 }

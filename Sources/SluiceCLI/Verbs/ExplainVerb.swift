@@ -64,8 +64,8 @@ package struct ExplainVerb: Verb {
         let console = invocation.console
         let open = OperationState.allCases.filter { !$0.isTerminal }
         let walk = ListWalk(
-            client: client,
-            query: try await selection.query(in: open, client),
+            client.broker,
+            try await selection.query(in: open, client),
             view: invocation.view,
             limit: limit,
             scanLimit: scanLimit.count ?? ScanLimit.builtIn,

@@ -70,20 +70,20 @@ package struct ListVerb: Verb {
         }
         try scanLimit.check()
         _ = try parsed()
-        _ = try cursor.map { text throws(CLIError) in try ListWalk.Position(text: text) }
+        _ = try cursor.map { text throws(QueryError) in try ListWalk.Position(text: text) }
     }
 
     private func parsed() throws(CLIError) -> OperationQuery { try OperationQuery(typed: query, tags: tag) }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         var query = try parsed()
-        let start = try cursor.map { text throws(CLIError) in try ListWalk.Position(text: text) }
+        let start = try cursor.map { text throws(QueryError) in try ListWalk.Position(text: text) }
         let client = try await invocation.connectReadingClock()
         try await query.resolve(client)
         let isPaged = invocation.console.isOutputTerminal
         let walk = ListWalk(
-            client: client,
-            query: query,
+            client.broker,
+            query,
             view: invocation.view,
             limit: limit ?? (isPaged ? Self.page : .max),
             scanLimit: scanLimit.count ?? (isPaged ? ScanLimit.builtIn : .max),

@@ -26,7 +26,7 @@ struct QueueCancel: Sendable {
     func run(_ queues: [String]?, _ consent: Consent, waitLimit: Duration?) async throws -> ExitStatus {
         let known = try await client.queues()
         if let unknown = queues?.first(where: { !known.contains($0) }) {
-            throw CLIError.unknownQueue(unknown, known: known)
+            throw LookupFailure.unknownQueue(unknown, known: known)
         }
         let queues = queues ?? known
         if consent.dryRun { return try await dryRun(queues) }
@@ -68,8 +68,8 @@ struct QueueCancel: Sendable {
             OperationQuery.Term(field: .queue, condition: .texts(queues.map(TextPattern.init(exactly:)))),
         ]
         let walk = ListWalk(
-            client: client,
-            query: query,
+            client.broker,
+            query,
             view: invocation.view,
             limit: DryRun.sample,
             scanLimit: DryRun.sample
@@ -202,16 +202,5 @@ extension QueueCancel {
                 }
             ),
         ]
-    }
-}
-
-extension CLIError {
-    package static func unknownQueue(_ queue: String, known: [String]) -> CLIError {
-        let near = Suggestion.nearest(to: queue, among: known)
-        return CLIError(
-            .notFound,
-            "no queue \"\(queue)\"" + (near.map { "; did you mean \"\($0)\"?" } ?? ""),
-            fix: "\(Program.name) queue ls"
-        )
     }
 }

@@ -90,18 +90,14 @@ package struct QueuePurgeVerb: Verb {
     }
 
     private func report(_ removed: [(queue: String, count: Int)], _ invocation: Invocation) {
-        let console = invocation.console
-        switch invocation.format {
-        case .id: console.print(removed.map(\.queue))
-        case .json, .jsonl:
-            let queues = removed.map { ["name": .string($0.queue), "removed": .number($0.count)] as JSONValue }
-            console.print(["v": 1, "queues": .array(queues)], invocation.format)
-        case .csv:
-            var table = Table(["QUEUE", "REMOVED"].map { TableColumn($0) })
-            for row in removed { table.append([row.queue, "\(row.count)"].map { TableCell($0) }) }
-            console.print(table, .csv, showsHeader: invocation.options.showsHeader)
-        case .table, .wide:
-            console.print(removed.map { "\($0.queue): \(QuantityText.grouped(Int64($0.count))) removed" })
+        if invocation.format.isText {
+            let lines = removed.map { "\($0.queue): \(QuantityText.grouped(Int64($0.count))) removed" }
+            return invocation.console.print(lines)
         }
+        let report = RowReport(
+            removed,
+            [.text("QUEUE", field: "name") { $0.queue }, .count("REMOVED", field: "removed") { Int64($0.count) }]
+        )
+        invocation.print(report, names: removed.map(\.queue)) { ["v": 1, "queues": .array($0)] }
     }
 }

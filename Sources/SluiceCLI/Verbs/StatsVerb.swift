@@ -52,8 +52,14 @@ package struct StatsVerb: Verb {
         let client = try await invocation.connect()
         if let since {
             let query = try StatisticsSpan(since: since, from: .minute).query
-            let reader = try await StatisticsReader(client, queue)
-            QueueStatistics.print(try await QueueStatistics.read(reader, query), query, reader, invocation)
+            let reader = try await StatisticsReader(client.broker, queue)
+            let report = QueueStatisticsReport(
+                rows: try await QueueStatisticsRow.read(reader, query),
+                query: query,
+                namespace: client.namespace,
+                absent: reader.absent
+            )
+            report.print(invocation)
             return .done
         }
         let snapshot = try await client.snapshot(executingRows: 20)

@@ -85,42 +85,43 @@ package struct TopNamesVerb: Verb {
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let span = try span
-        let reader = try await StatisticsReader(try await invocation.connect(), queue)
+        let client = try await invocation.connect()
+        let reader = try await StatisticsReader(client.broker, queue)
         let now = try await reader.read(span.query)
         var before: [(queue: String, reply: StatisticsReply)]?
         if let earlier = span.before { before = try await reader.read(earlier) }
         let order = sort ?? (before == nil ? .count : .change)
-        let rows = NameStatistics.sorted(NameStatistics.merge(now, before: before), by: order)
+        let rows = NameStatisticsRow.sorted(NameStatisticsRow.merge(now, before: before), by: order)
         let time = now.map(\.reply.time).max() ?? invocation.now
-        NameReport(rows: rows, limit: limit, span: span, time: time, reader: reader).print(invocation)
+        let report = NameReport(
+            rows: rows,
+            limit: limit,
+            span: span,
+            time: time,
+            namespace: client.namespace,
+            absent: reader.absent
+        )
+        report.print(invocation)
         return .done
     }
 }
 
 /// Prints statistics by name: `docs/schema/names-statistics.json`.
 private struct NameReport {
-    let rows: [NameStatistics]
+    let rows: [NameStatisticsRow]
     let limit: Int
     let span: StatisticsSpan
     let time: Int64
-    let reader: StatisticsReader
+    let namespace: String
+    let absent: [AbsentNode]
 
     func print(_ invocation: Invocation) {
         let console = invocation.console
         let shown = Array(rows.prefix(limit))
-        switch invocation.format {
-        case .json: console.print(json(shown), .json)
-        case .jsonl: console.print(shown.map { $0.json.serialized() })
-        case .id: console.print(shown.compactMap(\.name))
-        case .table, .wide, .csv:
-            let columns = NameStatistics.columns(isCompared: span.before != nil)
-            let table = StatisticsText.table(columns, shown, invocation.format)
-            if !shown.isEmpty || invocation.format == .csv {
-                console.print(table, invocation.format, showsHeader: invocation.options.showsHeader)
-            }
-        }
+        let report = NameStatisticsRow.report(shown, isCompared: span.before != nil)
+        invocation.print(report, names: shown.compactMap(\.name), document: json)
         console.note(note(shown.count))
-        console.warn(reader.absent)
+        console.warn(absent)
     }
 
     private func note(_ shown: Int) -> String {
@@ -133,14 +134,14 @@ private struct NameReport {
         return parts.joined(separator: "; ")
     }
 
-    private func json(_ shown: [NameStatistics]) -> JSONValue {
+    private func json(_ names: [JSONValue]) -> JSONValue {
         let before = span.before.map { JSONValue.object(JSONObject(StatisticsJSON.span($0.times(at: time)))) }
         let members: [(String, JSONValue)] =
-            [("v", 1), ("time", OperationJSON.time(time)), ("namespace", .string(reader.client.namespace))]
+            [("v", 1), ("time", OperationJSON.time(time)), ("namespace", .string(namespace))]
             + StatisticsJSON.span(span.query.times(at: time))
             + [
                 ("compared", before ?? .null), ("total", .number(rows.count)),
-                ("names", .array(shown.map(\.json))), ("absentNodes", AbsentNode.json(reader.absent)),
+                ("names", .array(names)), ("absentNodes", AbsentNode.json(absent)),
             ]
         return .object(JSONObject(members))
     }
@@ -185,12 +186,19 @@ package struct TopQueuesVerb: Verb {
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
         let query = try StatisticsSpan(since: since, from: .minute).query
-        let reader = try await StatisticsReader(try await invocation.connect(), [])
-        let rows = try await QueueStatistics.read(reader, query).sorted { left, right in
+        let client = try await invocation.connect()
+        let reader = try await StatisticsReader(client.broker, [])
+        let rows = try await QueueStatisticsRow.read(reader, query).sorted { left, right in
             let (first, second) = (sort.value(of: left.statistics), sort.value(of: right.statistics))
             return first == second ? left.queue < right.queue : first > second
         }
-        QueueStatistics.print(Array(rows.prefix(limit)), query, reader, invocation)
+        let report = QueueStatisticsReport(
+            rows: Array(rows.prefix(limit)),
+            query: query,
+            namespace: client.namespace,
+            absent: reader.absent
+        )
+        report.print(invocation)
         return .done
     }
 }

@@ -1,3 +1,5 @@
+import Selectors
+
 /// A name matches no group, worker or operation, or it matches several.
 package struct LookupFailure: Error, Equatable, CustomStringConvertible {
     package enum Code: Sendable {
@@ -21,6 +23,15 @@ package struct LookupFailure: Error, Equatable, CustomStringConvertible {
 
     package init(_ code: Code, _ message: String, notes: [String] = [], fix: Fix? = nil) {
         (self.code, self.message, self.notes, self.fix) = (code, message, notes, fix)
+    }
+
+    package static func unknownQueue(_ queue: String, known: [String]) -> LookupFailure {
+        let near = Suggestion.nearest(to: queue, among: known)
+        return LookupFailure(
+            .notFound,
+            "no queue \"\(queue)\"" + (near.map { "; did you mean \"\($0)\"?" } ?? ""),
+            fix: .command("queue ls")
+        )
     }
 
     package var description: String {

@@ -1,65 +1,81 @@
 import Foundation
 import Operations
 import Selectors
-import Sluice
-import SluiceOperator
 import TerminalText
 
 /// Reads the places of a query page by page. A place holds the operations of one state in one queue.
-struct ListWalk: Sendable {
-    let client: SluiceClient
-    let query: OperationQuery
+package struct ListWalk: Sendable {
+    private let broker: any OperatorBroker
+    private let query: OperationQuery
     /// The keys for reading arguments, and the redaction.
-    let view: PayloadView
+    private let view: PayloadView
     /// The largest number of operations to find.
-    let limit: Int
+    private let limit: Int
     /// The largest number of operations to examine.
-    let scanLimit: Int
+    private let scanLimit: Int
     /// Whether to omit and report the queues of unreachable cluster nodes.
-    var leavesOutAbsent = false
+    private let leavesOutAbsent: Bool
     /// Whether to count the operations of the places even if all of them match.
-    var countsAll = false
+    private let countsAll: Bool
+
+    package init(
+        _ broker: any OperatorBroker,
+        _ query: OperationQuery,
+        view: PayloadView,
+        limit: Int,
+        scanLimit: Int,
+        leavesOutAbsent: Bool = false,
+        countsAll: Bool = false
+    ) {
+        (self.broker, self.query, self.view) = (broker, query, view)
+        (self.limit, self.scanLimit) = (limit, scanLimit)
+        (self.leavesOutAbsent, self.countsAll) = (leavesOutAbsent, countsAll)
+    }
 
     /// The first word of the cursor in a list of members. The second word is the id of the last row.
     private static let membersCursor = "members"
 
-    struct Result: Sendable {
-        var found = 0
-        var scanned = 0
+    package struct Result: Sendable {
+        package var found = 0
+        package var scanned = 0
         /// The number of operations that could not be compared, since no key reads their encrypted arguments.
-        var unread = 0
+        package var unread = 0
         /// The number of operations in the places at the start of the walk; nil = not counted, since all of them match.
-        var total: Int?
+        package var total: Int?
         /// Sentences about queues of the query that do not exist.
-        var unknownQueues: [String] = []
+        package var unknownQueues: [String] = []
         /// The nodes whose queues were omitted.
-        var absent: [AbsentNode] = []
+        package var absent: [AbsentNode] = []
         /// The position at which the list continues; nil = the list is complete.
-        var next: Position?
+        package var next: Position?
         /// Whether the walk ended at the scan limit.
-        var isCutShort: Bool { next != nil && isScanned }
+        package var isCutShort: Bool { next != nil && isScanned }
         fileprivate var isScanned = false
     }
 
     /// A place with a cursor in it. The cursor is not a number of rows, since rows come and go.
-    struct Position: Codable, Sendable, Equatable {
-        var state: OperationState
-        var queue: String
-        var cursor: String?
+    package struct Position: Codable, Sendable, Equatable {
+        package var state: OperationState
+        package var queue: String
+        package var cursor: String?
+
+        package init(state: OperationState, queue: String, cursor: String? = nil) {
+            (self.state, self.queue, self.cursor) = (state, queue, cursor)
+        }
     }
 
     /// Walks through the places.
     ///
     /// - Parameter show: called with the matching operations of each page, in order.
-    func run(from start: Position?, _ show: ([OperationDetail]) -> Void) async throws -> Result {
+    package func run(from start: Position?, _ show: ([OperationDetail]) -> Void) async throws -> Result {
         var result = Result()
-        let known = try await client.queues()
+        let known = try await broker.queues()
         result.unknownQueues = query.unknownQueues(of: known)
         var queues = query.queues(of: known)
-        if leavesOutAbsent { (queues, result.absent) = try await client.broker.reachable(queues) }
+        if leavesOutAbsent { (queues, result.absent) = try await broker.reachable(queues) }
         var now: Int64 = 0
         if query.filtersRows || countsAll {
-            (now, result.total) = try await client.broker.extent(of: query, in: queues)
+            (now, result.total) = try await broker.extent(of: query, in: queues)
         }
         if let names = query.namesToRead(limit: scanLimit) {
             try await list(names, queues, from: start, now: now, into: &result, show)
@@ -73,7 +89,7 @@ struct ListWalk: Sendable {
             return result
         }
         guard let index = places.firstIndex(where: { $0.state == start.state && $0.queue == start.queue }) else {
-            throw CLIError.usage(
+            throw QueryError(
                 "the cursor belongs to another query",
                 fix: "repeat the query of the cursor, or drop --cursor"
             )
@@ -91,7 +107,7 @@ struct ListWalk: Sendable {
         into result: inout Result,
         _ show: ([OperationDetail]) -> Void
     ) async throws {
-        let all = try await client.broker.matches(of: query, among: names, queues: queues, now: now, view: view)
+        let all = try await broker.matches(of: query, among: names, queues: queues, now: now, view: view)
         var rest = all.found.sorted { ($0.queue, $1.id) < ($1.queue, $0.id) }
         if let start, let last = Self.lastMember(start) {
             rest.removeAll { ($0.queue, last) <= (start.queue, $0.id) }
@@ -139,7 +155,7 @@ struct ListWalk: Sendable {
         into result: inout Result,
         _ show: ([OperationDetail]) -> Void
     ) async throws -> Position? {
-        let page = try await client.broker.page(
+        let page = try await broker.page(
             state: position.state,
             queue: position.queue,
             cursor: position.cursor,
@@ -182,7 +198,7 @@ struct ListWalk: Sendable {
 
 extension MonitorBroker {
     /// The server's time, and the number of operations in the places of a query.
-    func extent(of query: OperationQuery, in queues: [String]) async throws -> (now: Int64, total: Int) {
+    package func extent(of query: OperationQuery, in queues: [String]) async throws -> (now: Int64, total: Int) {
         let states = query.states
         return try await withThrowingTaskGroup(of: QueueSnapshot.self) { group in
             for queue in queues { group.addTask { try await snapshot(queue: queue, executingRows: 0) } }
@@ -196,19 +212,23 @@ extension MonitorBroker {
 
 extension ListWalk.Result {
     /// `scanned 100,000 of 2,314,551, 12 of them not looked at: …`; nil if the operations were not counted.
-    var coverage: String? {
+    package var coverage: String? {
         total.map { Coverage(scanned: scanned, total: $0, unread: unread).text }
     }
 }
 
 /// The extent of a walk, as the last line shows it.
-struct Coverage: Sendable {
-    var scanned: Int
+package struct Coverage: Sendable {
+    package var scanned: Int
     /// The number of operations in the places at the start of the walk. Some may have come or gone since.
-    var total: Int
-    var unread: Int
+    package var total: Int
+    package var unread: Int
 
-    var text: String {
+    package init(scanned: Int, total: Int, unread: Int) {
+        (self.scanned, self.total, self.unread) = (scanned, total, unread)
+    }
+
+    package var text: String {
         let numbers = "\(QuantityText.grouped(scanned)) of \(QuantityText.grouped(max(scanned, total)))"
         guard unread > 0 else { return "scanned \(numbers)" }
         let left = QuantityText.grouped(unread)
@@ -218,13 +238,13 @@ struct Coverage: Sendable {
 
 extension ListWalk.Position {
     /// The text of `--cursor`.
-    var text: String { (try? JSONEncoder().encode(self))?.base64EncodedString() ?? "" }
+    package var text: String { (try? JSONEncoder().encode(self))?.base64EncodedString() ?? "" }
 
-    init(text: String) throws(CLIError) {
+    package init(text: String) throws(QueryError) {
         guard let data = Data(base64Encoded: text), let position = try? JSONDecoder().decode(Self.self, from: data),
             position.isPossible
         else {
-            throw .usage("--cursor cannot be read", fix: "copy the cursor from the last line of the previous page")
+            throw .init("--cursor cannot be read", fix: "copy the cursor from the last line of the previous page")
         }
         self = position
     }

@@ -1,18 +1,19 @@
 import Operations
+import Selectors
 import TerminalText
 
 /// The minutes, hours or days to read for a time span up to now, and for an earlier span to compare with.
 ///
 /// The span begins with a whole minute, hour or day, so it may be longer than requested.
-struct StatisticsSpan: Sendable, Equatable {
-    var query: StatisticsQuery
+package struct StatisticsSpan: Sendable, Equatable {
+    package private(set) var query: StatisticsQuery
     /// The earlier span, of the same length.
-    var before: StatisticsQuery?
+    package private(set) var before: StatisticsQuery?
 
     /// Uses the smallest unit whose statistics are kept long enough.
     ///
-    /// - Throws: `CLIError` with `.usage` if no unit is kept for that long.
-    init(since: Duration, from smallest: StatisticsQuery.Unit) throws(CLIError) {
+    /// - Throws: `QueryError` if no unit is kept for that long.
+    package init(since: Duration, from smallest: StatisticsQuery.Unit) throws(QueryError) {
         let units = StatisticsQuery.Unit.allCases.drop { $0 != smallest }
         guard let unit = units.first(where: { since <= $0.keptTime }) else { throw Self.tooLong("--since", since) }
         query = StatisticsQuery(unit, count: min(unit.kept, unit.count(in: since) + 1))
@@ -20,10 +21,10 @@ struct StatisticsSpan: Sendable, Equatable {
 
     /// Statistics by name for a span, and for a span of the same length that lies `earlier` before it.
     ///
-    /// - Throws: `CLIError` with `.usage` if the spans overlap, or if no unit is kept for that long.
-    init(since: Duration, comparedWith earlier: Duration) throws(CLIError) {
+    /// - Throws: `QueryError` if the spans overlap, or if no unit is kept for that long.
+    package init(since: Duration, comparedWith earlier: Duration) throws(QueryError) {
         guard earlier >= since else {
-            throw CLIError.usage(
+            throw QueryError(
                 "--compare \(DurationText.exact(earlier)) is shorter than --since \(DurationText.exact(since)): the times overlap",
                 fix: "--compare \(DurationText.exact(since))"
             )
@@ -40,8 +41,8 @@ struct StatisticsSpan: Sendable, Equatable {
         before = StatisticsQuery(unit, count: count, skip: skip)
     }
 
-    private static func tooLong(_ what: String, _ time: Duration) -> CLIError {
-        CLIError.usage(
+    private static func tooLong(_ what: String, _ time: Duration) -> QueryError {
+        QueryError(
             "\(what): \(DurationText.exact(time)) is longer than 30 days, which is how long statistics are stored",
             fix: "--since 30d"
         )
@@ -59,7 +60,7 @@ extension StatisticsQuery.Unit {
 
 extension StatisticsQuery {
     /// The time span of the query, in milliseconds of server time.
-    func times(at now: Int64) -> (from: Int64, to: Int64) {
+    package func times(at now: Int64) -> (from: Int64, to: Int64) {
         let numbers = numbers(at: now)
         return (numbers.lowerBound * unit.milliseconds, min(now, numbers.upperBound * unit.milliseconds))
     }

@@ -1,11 +1,8 @@
-import ArgumentParser
 import Operations
-import SluiceMonitor
-import SluiceOperator
 import TerminalText
 
 /// The value by which a list of statistics is sorted, the largest first.
-package enum StatisticsOrder: String, CaseIterable, Sendable, ExpressibleByArgument {
+package enum StatisticsOrder: String, CaseIterable, Sendable {
     /// Ended attempts.
     case count
     /// Failed attempts.
@@ -19,7 +16,7 @@ package enum StatisticsOrder: String, CaseIterable, Sendable, ExpressibleByArgum
     /// The growth of the mean run time.
     case change
 
-    func value(of statistics: Statistics) -> Double {
+    package func value(of statistics: Statistics) -> Double {
         switch self {
         case .count, .change: Double(statistics.ended)
         case .errors: Double(statistics.failed + statistics.retried)
@@ -30,76 +27,46 @@ package enum StatisticsOrder: String, CaseIterable, Sendable, ExpressibleByArgum
     }
 }
 
-/// A column of statistics: formatted text for people, and a plain value for CSV.
-struct StatisticsColumn<Row> {
-    let title: String
-    /// The name in CSV.
-    let name: String
-    var dropPriority = 0
-    var alignment = TextAlignment.right
-    let text: (Row) -> String
-    let value: (Row) -> String
-
-    /// A column with the same text for people and for CSV.
-    static func plain(_ title: String, _ name: String, _ text: @escaping (Row) -> String) -> Self {
-        Self(title: title, name: name, alignment: .left, text: text, value: text)
+extension ReportColumn {
+    /// A time span, in milliseconds.
+    static func span(
+        _ title: String,
+        csv: String,
+        drop: Int = 0,
+        _ milliseconds: @escaping (Row) -> Double?
+    ) -> Self {
+        figure(title, csv: csv, drop: drop, StatisticsText.time, milliseconds)
     }
 
-    static func count(_ title: String, drop: Int = 0, _ number: @escaping (Row) -> Int64?) -> Self {
-        Self(
-            title: title,
-            name: title,
-            dropPriority: drop,
-            text: { number($0).map { QuantityText.grouped($0) } ?? "–" },
-            value: { number($0).map { "\($0)" } ?? "" }
-        )
+    /// A part of a whole.
+    static func share(_ title: String, csv: String, drop: Int = 0, _ part: @escaping (Row) -> Double?) -> Self {
+        figure(title, csv: csv, drop: drop, StatisticsText.percent, part)
     }
 
-    static func time(_ title: String, _ name: String, drop: Int = 0, _ milliseconds: @escaping (Row) -> Double?) -> Self
-    {
-        Self(
-            title: title,
-            name: name,
-            dropPriority: drop,
-            text: { milliseconds($0).map(StatisticsText.time) ?? "–" },
-            value: { milliseconds($0).map { "\(StatisticsText.rounded($0))" } ?? "" }
-        )
+    /// A number per second.
+    static func rate(_ title: String, csv: String, drop: Int = 0, _ perSecond: @escaping (Row) -> Double?) -> Self {
+        figure(title, csv: csv, drop: drop, { QuantityText.rate($0) }, perSecond)
     }
 
-    static func share(_ title: String, _ name: String, drop: Int = 0, _ part: @escaping (Row) -> Double?) -> Self {
+    /// A number that people see as text.
+    static func figure(
+        _ title: String,
+        csv: String,
+        drop: Int = 0,
+        _ text: @escaping (Double) -> String,
+        _ number: @escaping (Row) -> Double?
+    ) -> Self {
         Self(
-            title: title,
-            name: name,
-            dropPriority: drop,
-            text: { part($0).map(StatisticsText.percent) ?? "–" },
-            value: { part($0).map { "\(StatisticsText.rounded($0))" } ?? "" }
-        )
-    }
-
-    static func rate(_ title: String, _ name: String, drop: Int = 0, _ perSecond: @escaping (Row) -> Double) -> Self {
-        Self(
-            title: title,
-            name: name,
-            dropPriority: drop,
-            text: { QuantityText.rate(perSecond($0)) },
-            value: { "\(StatisticsText.rounded(perSecond($0)))" }
+            TableColumn(title, alignment: .right, dropPriority: drop),
+            csv: csv,
+            value: { StatisticsJSON.rounded(number($0)) },
+            cell: { row, _ in TableCell(number(row).map(text) ?? "–") }
         )
     }
 }
 
 /// Formats statistics as text.
-enum StatisticsText {
-    static func table<Row>(_ columns: [StatisticsColumn<Row>], _ rows: [Row], _ format: OutputFormat) -> Table {
-        let isCSV = format == .csv
-        var table = Table(
-            columns.map {
-                TableColumn(isCSV ? $0.name : $0.title, alignment: $0.alignment, dropPriority: $0.dropPriority)
-            }
-        )
-        for row in rows { table.append(columns.map { TableCell(isCSV ? $0.value(row) : $0.text(row)) }) }
-        return table
-    }
-
+package enum StatisticsText {
     /// `<1ms`, `12ms`, `1.2s`, `2m41s`.
     static func time(_ milliseconds: Double) -> String {
         milliseconds < 1 ? "<1ms" : DurationText.precise(.microseconds(Int64(milliseconds * 1000)))
@@ -122,14 +89,14 @@ enum StatisticsText {
     static func rounded(_ number: Double) -> Double { (number * 1000).rounded() / 1000 }
 
     /// `from 2026-01-05 10:00 to 2026-01-05 12:41 UTC`
-    static func span(_ times: (from: Int64, to: Int64)) -> String {
+    package static func span(_ times: (from: Int64, to: Int64)) -> String {
         let minute = { TimeText.rfc3339($0).prefix(16).replacing("T", with: " ") }
         return "from \(minute(times.from)) to \(minute(times.to)) UTC"
     }
 }
 
 /// Formats statistics as JSON.
-enum StatisticsJSON {
+package enum StatisticsJSON {
     /// The members of a JSON object.
     static func members(_ statistics: Statistics) -> [(String, JSONValue)] {
         [
@@ -158,7 +125,7 @@ enum StatisticsJSON {
     static func rounded(_ number: Double?) -> JSONValue { JSONValue(number.map(StatisticsText.rounded)) }
 
     /// The members `from` and `to`.
-    static func span(_ times: (from: Int64, to: Int64)) -> [(String, JSONValue)] {
+    package static func span(_ times: (from: Int64, to: Int64)) -> [(String, JSONValue)] {
         [("from", OperationJSON.time(times.from)), ("to", OperationJSON.time(times.to))]
     }
 }

@@ -1,0 +1,94 @@
+import Operations
+import Selectors
+import TerminalText
+
+/// Operations whose last errors have the same signature.
+package struct ErrorGroup: Sendable {
+    /// The largest number of names and queues to keep for a group.
+    private static let named = 10
+
+    package let signature: String
+    package let type: String
+    package private(set) var count = 0
+    package private(set) var dead = 0
+    package private(set) var retrying = 0
+    /// The time of the first failure, in milliseconds of server time.
+    package private(set) var first: Int64 = .max
+    package private(set) var last: Int64 = 0
+    /// The operation with the latest failure, and its error.
+    package private(set) var sample: (id: OperationID, message: String)?
+    package private(set) var names: Set<String> = []
+    package private(set) var queues: Set<String> = []
+
+    fileprivate mutating func add(_ detail: OperationDetail, _ failure: OperationFailure, at time: Int64) {
+        count += 1
+        if detail.state == .dead { dead += 1 }
+        if detail.state == .retrying { retrying += 1 }
+        first = min(first, time)
+        if time >= last { sample = (detail.id, failure.message) }
+        last = max(last, time)
+        if names.count < Self.named { names.insert(detail.envelope.name) }
+        if queues.count < Self.named { queues.insert(detail.queue) }
+    }
+}
+
+/// Groups of errors, limited in number.
+package struct ErrorGroups: Sendable {
+    /// The number of groups after which further signatures are counted in one group.
+    private static let most = 1_000
+    private static let other = "other errors"
+
+    private var groups: [String: ErrorGroup] = [:]
+    /// The number of operations with an error.
+    package private(set) var operations = 0
+
+    package init() {}
+
+    package mutating func add(_ details: [OperationDetail]) {
+        for detail in details {
+            guard let attempt = detail.errors.last else { continue }
+            let failure = attempt.failure
+            operations += 1
+            var signature = ErrorSignature.of(type: failure.type, message: failure.message)
+            if groups[signature] == nil, groups.count >= Self.most { signature = Self.other }
+            let type = signature == Self.other ? "" : failure.type
+            groups[signature, default: ErrorGroup(signature: signature, type: type)]
+                .add(detail, failure, at: attempt.at)
+        }
+    }
+
+    /// The largest groups first; among equal ones, the latest failure first.
+    package var sorted: [ErrorGroup] {
+        groups.values.sorted { ($0.count, $0.last, $1.signature) > ($1.count, $1.last, $0.signature) }
+    }
+}
+
+extension RowReport<ErrorGroup> {
+    /// The fields of `docs/schema/errors.json`.
+    package init(_ groups: [ErrorGroup]) {
+        self.init(
+            groups,
+            [
+                .data("type") { .string($0.type) },
+                .count("COUNT", field: "count") { Int64($0.count) },
+                .count("DEAD", field: "dead", drop: 3) { Int64($0.dead) },
+                .count("RETRYING", field: "retrying", drop: 3) { Int64($0.retrying) },
+                .time("FIRST", field: "first", drop: 2) { $0.first },
+                .time("LAST", field: "last", drop: 1) { $0.last },
+                .id("SAMPLE", field: "sample", ids: groups.compactMap { $0.sample?.id }) { $0.sample?.id },
+                .data("message") { JSONValue($0.sample?.message) },
+                .shown(TableColumn("NAME", dropPriority: 2)) { group, _ in TableCell(group.nameText) },
+                .data("names", csv: "NAMES") { .array($0.names.sorted().map { .string($0) }) },
+                .data("queues", csv: "QUEUES") { .array($0.queues.sorted().map { .string($0) }) },
+                .text("ERROR", field: "signature", csv: "SIGNATURE", minimum: 20) { $0.signature },
+            ]
+        )
+    }
+}
+
+extension ErrorGroup {
+    /// `SendMail +2`
+    fileprivate var nameText: String {
+        (names.sorted().first ?? "-") + (names.count > 1 ? " +\(names.count - 1)" : "")
+    }
+}
