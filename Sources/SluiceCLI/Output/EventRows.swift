@@ -1,3 +1,4 @@
+import SluiceOperator
 import Operations
 import Sluice
 import SluiceMonitor
@@ -41,7 +42,7 @@ struct EventRows: Sendable {
             EventRow(transition, index < details.count ? details[index] : nil, of: change)
         }
         switch format {
-        case .json, .jsonl: return [Self.json(batch, rows, changed: subject, at: time).serialized()]
+        case .json, .jsonl: return [EventJSON.object(batch, rows, changed: subject, at: time).serialized()]
         case .id: return rows.isEmpty ? subject.map { [$0.description] } ?? [] : rows.map(\.id)
         case .csv:
             return (batch.change.map { [cells(batch, change: $0, subject, at: time)] } ?? [])
@@ -66,7 +67,7 @@ struct EventRows: Sendable {
                 counts: [:],
                 transitions: []
             )
-            return [Self.json(batch, [], at: time, isKept: false).serialized()]
+            return [EventJSON.object(batch, [], at: time, isKept: false).serialized()]
         case .table, .wide: return [line(clock(time), "\(numbers.count) not kept", "-", queue)]
         }
     }
@@ -91,43 +92,6 @@ struct EventRows: Sendable {
     }
 }
 
-/// A transition, with details from the current record.
-private struct EventRow {
-    let id: String
-    let state: OperationState
-    var name = ""
-    var worker = ""
-    var by = ""
-    var reason = ""
-
-    /// Combines a transition with its record.
-    ///
-    /// - Parameter change: the change of the step; nil if a worker made the step.
-    init(_ transition: (id: OperationID, state: OperationState), _ detail: OperationDetail?, of change: QueueChange?) {
-        id = transition.id.description
-        state = transition.state
-        guard let detail else { return }
-        name = detail.envelope.name
-        worker = state == .executing ? detail.worker ?? "" : ""
-        if change?.verb == .recover, let recovery = detail.recoveries.last(where: { $0.worker == change?.by }) {
-            (worker, by) = (recovery.worker, "recovery")
-            reason = "\(recovery.place) was lost: \(recovery.cause.sentence)"
-            return
-        }
-        if state == .cancelled, let cancel = detail.cancel { (by, reason) = (cancel.by, cancel.reason) }
-        if state == .scheduled, detail.snoozedUntil != nil, let snooze = detail.snooze {
-            let why = snooze.reason.isEmpty ? "" : ": \(snooze.reason)"
-            reason = "snoozed, \(QuantityText.times(snooze.count))\(why)"
-        }
-        if [.retrying, .dead].contains(state) { reason = detail.errors.last?.failure.sentence ?? "" }
-    }
-
-    var text: String {
-        [name, worker.isEmpty ? "" : "on \(worker)", by.isEmpty ? "" : "by \(by)", reason].filter { !$0.isEmpty }
-            .joined(separator: "  ")
-    }
-}
-
 extension EventRows {
     private func cells(_ batch: EventBatch, row: EventRow, at time: Int64) -> String {
         Self.csv(
@@ -145,40 +109,4 @@ extension EventRows {
     }
 
     private static func csv(_ cells: [String]) -> String { cells.map(CSV.cell).joined(separator: ",") }
-
-    private static func json(
-        _ batch: EventBatch,
-        _ rows: [EventRow],
-        changed subject: OperationID? = nil,
-        at time: Int64,
-        isKept: Bool = true
-    ) -> JSONValue {
-        let counts = batch.counts.sorted { $0.key.rawValue < $1.key.rawValue }
-        return [
-            "v": 1,
-            "queue": .string(batch.queue),
-            "from": .number(batch.from),
-            "to": .number(batch.to),
-            "at": .string(TimeText.rfc3339(time)),
-            "kept": .bool(isKept),
-            "counts": .object(JSONObject(counts.map { ($0.key.rawValue, .number($0.value)) })),
-            "change": batch.change.map { json($0, subject) } ?? .null,
-            "transitions": .array(rows.map(json)),
-        ]
-    }
-
-    private static func json(_ change: QueueChange, _ subject: OperationID?) -> JSONValue {
-        [
-            "verb": .string(change.verb.rawValue), "by": .string(change.by), "count": .number(change.count),
-            "detail": .string(change.detail), "id": JSONValue(subject?.description),
-        ]
-    }
-
-    private static func json(_ row: EventRow) -> JSONValue {
-        func text(_ text: String) -> JSONValue { text.isEmpty ? .null : .string(text) }
-        return [
-            "id": .string(row.id), "state": .string(row.state.rawValue), "name": text(row.name),
-            "worker": text(row.worker), "by": text(row.by), "reason": text(row.reason),
-        ]
-    }
 }

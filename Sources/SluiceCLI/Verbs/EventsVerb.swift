@@ -72,12 +72,12 @@ package struct EventsVerb: Verb {
         if invocation.options.showsHeader { console.print(rows.header) }
         let records = EventRecords(client: client, isUsed: rows.format != .id)
         let feed = EventFeed(
-            client: client,
-            invocation: invocation,
+            client.broker,
             since: since,
             follows: !noFollow,
-            named: queue,
-            filter: filter
+            queues: queue,
+            filter: filter,
+            now: { invocation.now }
         ) { item in
             switch item {
             case .batch(let batch, let time):
@@ -86,6 +86,9 @@ package struct EventsVerb: Verb {
                 console.print(rows.lines(part, details, of: batch, at: time))
             case .unkept(let queue, let numbers, let time):
                 if filter.isWhole { console.print(rows.lines(unkept: numbers, queue: queue, at: time)) }
+            case .trimmed(let queue, let before, _):
+                console.warn("queue \(queue): events before \(TimeText.rfc3339(before)) are no longer stored")
+            case .outage: console.note("Redis does not answer; events continue when it does")
             }
         }
         try await feed.run()

@@ -1,3 +1,4 @@
+import SluiceOperator
 import Foundation
 import Operations
 import RedisClient

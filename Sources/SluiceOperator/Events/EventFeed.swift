@@ -1,6 +1,4 @@
 import Operations
-import Sluice
-import TerminalText
 
 /// Reads the events of queues: stored events of the past first, then new events as they occur.
 ///
@@ -8,31 +6,53 @@ import TerminalText
 /// If the numbers of a queue show that messages were lost, the feed reads the queue's stream. The buffer for a slow
 /// reader is bounded, and an overflow is a gap like any other. A slow reader therefore costs Redis and the workers
 /// nothing.
-struct EventFeed: Sendable {
-    enum Item: Sendable {
+package struct EventFeed: Sendable {
+    package enum Item: Sendable {
         case batch(EventBatch, at: Int64)
         /// A range of event numbers without stored events: enqueues, starts and finishes that are past, or whose
         /// messages were lost.
         case unkept(queue: String, ClosedRange<Int64>, at: Int64)
+        /// A queue's events before this time are no longer stored, though they were asked for.
+        case trimmed(queue: String, before: Int64, at: Int64)
+        /// Redis does not answer. Missed events follow when it does.
+        case outage(at: Int64)
 
         /// The server's time in milliseconds.
         var at: Int64 {
             switch self {
-            case .batch(_, let at), .unkept(_, _, let at): at
+            case .batch(_, let at), .unkept(_, _, let at), .trimmed(_, _, let at), .outage(let at): at
             }
         }
     }
 
-    let client: SluiceClient
-    let invocation: Invocation
-    /// The age of the oldest event to read; nil = read only new events.
-    let since: Duration?
-    /// Whether the feed continues with new events.
-    let follows: Bool
-    /// The queues to read; empty = all queues, including new ones.
-    let named: [String]
-    let filter: EventFilter
-    let output: @Sendable (Item) async throws -> Void
+    private let broker: any OperatorBroker
+    private let since: Duration?
+    private let follows: Bool
+    private let named: [String]
+    private let filter: EventFilter
+    private let now: @Sendable () -> Int64
+    private let output: @Sendable (Item) async throws -> Void
+
+    /// Makes a feed.
+    ///
+    /// - Parameters:
+    ///   - since: the age of the oldest event to read; nil = read only new events.
+    ///   - follows: whether the feed continues with new events.
+    ///   - queues: the queues to read; empty = all queues, including new ones.
+    ///   - now: this machine's time, in milliseconds.
+    ///   - output: called with each item, in order.
+    package init(
+        _ broker: any OperatorBroker,
+        since: Duration?,
+        follows: Bool,
+        queues: [String],
+        filter: EventFilter,
+        now: @escaping @Sendable () -> Int64,
+        output: @escaping @Sendable (Item) async throws -> Void
+    ) {
+        (self.broker, self.since, self.follows) = (broker, since, follows)
+        (named, self.filter, self.now, self.output) = (queues, filter, now, output)
+    }
 
     private enum Signal: Sendable {
         case batch(EventBatch)
@@ -51,7 +71,7 @@ struct EventFeed: Sendable {
     private static let look: Duration = .seconds(1)
 
     /// Runs until the process is ended; without `follows`, until the stored events are printed.
-    func run() async throws {
+    package func run() async throws {
         var reader = Reader(feed: self)
         try await reader.begin(with: try await queues())
         guard follows else { return }
@@ -82,7 +102,7 @@ struct EventFeed: Sendable {
                 let new = Set(queues).subtracting(known)
                 known.formUnion(new)
                 if !new.isEmpty {
-                    let events = client.broker.events(queues: new.sorted())
+                    let events = broker.events(queues: new.sorted())
                     group.addTask { for try await batch in events { inbox.yield(.batch(batch)) } }
                 }
                 inbox.yield(.tick(queues))
@@ -92,7 +112,7 @@ struct EventFeed: Sendable {
     }
 
     private func queues() async throws -> [String] {
-        filter.queues(of: named.isEmpty ? try await client.queues() : named)
+        filter.queues(of: named.isEmpty ? try await broker.queues() : named)
     }
 }
 
@@ -185,7 +205,7 @@ extension EventFeed {
             compared += EventFeed.comparedAtOnce
         }
 
-        private var time: Int64 { feed.invocation.now + clockOffset }
+        private var time: Int64 { feed.now() + clockOffset }
 
         /// Prints the stream entries after the position, up to the entry that begins at `before`.
         private mutating func read(_ queue: String, _ place: inout Place, before: Int64?) async throws {
@@ -206,8 +226,7 @@ extension EventFeed {
             before: Int64?
         ) async throws -> (items: [Item], isLast: Bool) {
             let part = try await part(queue, &place, limit: limit)
-            if isFirst { warn(queue, part) }
-            var items: [Item] = []
+            var items = isFirst ? trimmed(queue, part) : []
             for entry in part.entries {
                 if let before, entry.batch.from >= before { return (items, true) }
                 place.cursor = entry.cursor
@@ -227,23 +246,21 @@ extension EventFeed {
 
         private mutating func part(_ queue: String, _ place: inout Place, limit: Int) async throws -> StoredEvents {
             let ago = feed.since?.wholeMilliseconds ?? 0
-            let part = try await feed.client.broker.storedEvents(
+            let part = try await feed.broker.storedEvents(
                 queue: queue,
                 after: place.cursor,
                 agoMilliseconds: place.begin.map { time - $0 } ?? ago,
                 limit: limit
             )
             if place.begin == nil { place.begin = part.time - ago }
-            clockOffset = part.time - feed.invocation.now
+            clockOffset = part.time - feed.now()
             return part
         }
 
-        private func warn(_ queue: String, _ part: StoredEvents) {
+        private func trimmed(_ queue: String, _ part: StoredEvents) -> [Item] {
             guard let since = feed.since, let before = part.trimmedBefore, before > part.time - since.wholeMilliseconds
-            else { return }
-            feed.invocation.console.warn(
-                "queue \(queue): events before \(TimeText.rfc3339(before)) are no longer stored"
-            )
+            else { return [] }
+            return [.trimmed(queue: queue, before: before, at: before)]
         }
 
         /// Prints the gap of unknown numbers up to `last`.
@@ -269,7 +286,7 @@ extension EventFeed {
                 isAway = false
                 return true
             } catch let error as OperationsError where error.code == .unavailable {
-                if !isAway { feed.invocation.console.note("Redis does not answer; events continue when it does") }
+                if !isAway { try await feed.output(.outage(at: time)) }
                 isAway = true
                 return false
             }
