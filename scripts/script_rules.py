@@ -77,6 +77,19 @@ LUA = set("and break do else elseif end false for function if in local nil not o
 LUA |= set("redis cmsgpack string table math tonumber tostring ipairs pairs next unpack KEYS ARGV".split())
 
 
+def check_assignments(path):
+    """A variable of an include is assigned by that include alone."""
+    lines = code_of(path)
+    own = own_names("\n".join(lines)) | defined_in(path)
+    for number, line in enumerate(lines, 1):
+        targets = re.match(r"\s*([a-z_]\w*(?:, *[a-z_]\w*)*) = ", line)
+        names = [name.strip() for name in targets[1].split(",")] if targets else []
+        names += re.findall(r"\b(?:then|else|do) ([a-z_]\w*) = ", line) + re.findall(r"^function (\w+)\(", line)
+        for name in names:
+            if name in owner and name not in own:
+                failures.append(f"{path}:{number}: assigns {name} of {owner[name]}; give that include a function for it")
+
+
 def check_needs(path, seen):
     """Checks that a file includes what it uses."""
     text = "\n".join(code_of(path))
@@ -153,6 +166,7 @@ def check_commands(path):
 
 for path in [*scripts.values(), *includes.values()]:
     check_needs(path, all_needs(path, {path.stem}))
+    check_assignments(path)
     if path.stem != "extras":
         check_extras(path)
     folder = path.parent.name

@@ -74,6 +74,7 @@ enum ScriptIncludes {
         case "end_links": PackageResources.end_links_lua
         case "members": PackageResources.members_lua
         case "stopping": PackageResources.stopping_lua
+        case "later": PackageResources.later_lua
         case "keep_input": PackageResources.keep_input_lua
         case "needs": PackageResources.needs_lua
         case "outboxes": PackageResources.outboxes_lua

@@ -174,14 +174,14 @@ if state == 'r' then
 elseif state == 'x' then
   page_of_executing()
 elseif state == 's' then
-  page_of_set(PREFIX .. 'scheduled', true)
+  page_of_set(PREFIX .. 'scheduled', true, cursor, limit)
 elseif state == 't' then
-  page_of_set(PREFIX .. 'retrying', true)
+  page_of_set(PREFIX .. 'retrying', true, cursor, limit)
 elseif state == 'b' then
-  page_of_set(PREFIX .. 'blocked', false)
+  page_of_set(PREFIX .. 'blocked', false, cursor, limit)
 elseif state == 'c' then
   page_of_cancelled()
 else
-  page_of_set(PREFIX .. 'ended:' .. state, false)
+  page_of_set(PREFIX .. 'ended:' .. state, false, cursor, limit)
 end
 return reply

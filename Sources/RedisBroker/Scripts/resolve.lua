@@ -25,7 +25,7 @@ local function note_live(name, sequence, ended)
 end
 
 call('HDEL', META, '')
-left_to_resolve = DEPENDENTS
+limit_resolving(DEPENDENTS)
 for i = 2, #ARGV, 4 do
   local name = ARGV[1] .. '/' .. ARGV[i]
   local sequence = tonumber(ARGV[i + 1])

@@ -24,8 +24,9 @@ local function event_of(element, kind, durable)
 end
 
 -- Counts n more events without naming their operations.
-local function events_unnamed(kind, n)
+local function events_unnamed(kind, n, durable)
   if n <= 0 then return end
+  if durable then event_durable = true end
   event_count = event_count + n
   event_kinds[kind] = (event_kinds[kind] or 0) + n
 end

@@ -33,8 +33,7 @@ local function cancel_waiting(sequence, trace)
   add('stale', -stale)
   add('cancelled', waiting)
   add('clearing', waiting)
-  events_unnamed('c', waiting)
-  if waiting > 0 then event_durable = true end
+  events_unnamed('c', waiting, true)
   -- UNLINK frees a large set outside the script's time.
   call('UNLINK', PREFIX .. 'expiring')
   call('RPUSH', PREFIX .. 'batches', number .. ' ' .. sequence .. ' ' .. trace)

@@ -7,7 +7,7 @@ local SWEPT_AT_ONCE = 50
 local function clear_outbox()
   local first = call('ZRANGE', OUTBOX, '0', format('%d', SWEPT_AT_ONCE - 1), 'WITHSCORES')
   if #first == 0 then return end
-  left_to_resolve = RESOLVED_BY_SWEEP
+  limit_resolving(RESOLVED_BY_SWEEP)
   local ids, list = {}, {}
   for i = 1, #first, 2 do
     local sequence, state = end_of_outbox_score(first[i + 1])

@@ -11,7 +11,7 @@ local ended
 
 local function write_ended()
   -- go_on() may end more operations.
-  go_on()
+  later.go_on()
   local lists = ended
   ended = nil
   for state, list in pairs(lists) do

@@ -10,6 +10,7 @@
 local RESOLVED_AT_ONCE = 50
 local EDGES_AT_ONCE = 500
 local left_to_resolve, edges_left = RESOLVED_AT_ONCE, EDGES_AT_ONCE
+local function limit_resolving(most) left_to_resolve = most end
 
 -- Finds dependents that have not heard of an end, as many as this call may notify. `ends` gathers the dependencies of
 -- each dependent, and how each ended. If dependents are left, the outbox keeps the dependency, even without its record.
@@ -90,16 +91,14 @@ local function resolve(list)
   return is_left
 end
 
-function go_on()
-  will_go_on = false
+local function go_on()
   local is_left = false
   while freed or ended_dependencies do
     pass_keys()
-    local list = ended_dependencies
-    ended_dependencies = nil
+    local list = take_ended_dependencies()
     if list then is_left = resolve(list) or is_left end
   end
   if rules_of_groups then rules_of_groups.erase_callbacks() end
-  if is_left or has_new_outbox then pcall('PUBLISH', CHANNELS .. 'control', 'outbox') end
-  has_new_outbox = false
+  if take_new_outbox() or is_left then pcall('PUBLISH', CHANNELS .. 'control', 'outbox') end
 end
+later.go_on = go_on

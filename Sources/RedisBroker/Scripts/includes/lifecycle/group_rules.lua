@@ -6,11 +6,11 @@
 --   death    The callback starts when the first member is dead, and is removed if the group ends without a dead member.
 -- Only calls with groups need these functions, so one function makes them, and not each run of the script.
 -- include: end_operation
+-- include: later
 -- include: leave_waiting
 -- include: outboxes
 -- include: erase
 -- include: extras
-local leave_blocked
 local rules_of_groups
 local function group_rules()
   if rules_of_groups then return rules_of_groups end
@@ -48,7 +48,7 @@ local function group_rules()
     if not head or state_of(head) ~= 'b' or call('HDEL', needs_key(group), OPEN) == 0 then return end
     call('HINCRBY', extras_key(group), 'unmet', '-1')
     if not is_completed then keep_cancel(group, NOW, 'run', 'the run that enqueued it ended without finishing') end
-    leave_blocked(group)
+    later.leave_blocked(group)
   end
 
   local function add_word(key, field, word)
@@ -69,7 +69,7 @@ local function group_rules()
       if call('HDEL', needs_key(id), group) == 1 then
         call('ZREM', dependents_key(group), id)
         call('HINCRBY', extras_key(id), 'unmet', '-1')
-        leave_blocked(id)
+        later.leave_blocked(id)
       end
     end
   end
@@ -104,4 +104,4 @@ local function group_rules()
   return rules
 end
 
-function end_run(id, group, is_completed) group_rules().end_run(id, group, is_completed) end
+function later.end_run(id, group, is_completed) group_rules().end_run(id, group, is_completed) end

@@ -4,7 +4,7 @@
 
 -- Makes an operation ready if that was the last condition, or scheduled if its time is still to come. The deadline
 -- counts as before.
-function leave_blocked(id)
+local function leave_blocked(id)
   local head = head_of(id)
   if not head or state_of(head) ~= 'b' then return end
   local others = call('HMGET', extras_key(id), 'turn', 'heldAt', 'unmet', 'group')
@@ -17,3 +17,4 @@ function leave_blocked(id)
     enter_tail(id, changed_header(head, nil, nil, nil, NOW36))
   end
 end
+later.leave_blocked = leave_blocked

@@ -13,7 +13,7 @@ local function note_removals(ids)
       add('notEnqueued', 1)
       if about[1] then call('ZADD', OUTBOX, outbox_score(sequence, 'm'), ids[i]) end
       if about[2] then send_end(ids[i], sequence, 'm', about[2]) end
-      has_new_outbox = true
+      note_new_outbox()
       note_go_on()
     end
   end

@@ -22,3 +22,10 @@ local function note_freed(key, id, fresh_for)
   local n = #freed.keys + 1
   freed.keys[n], freed.ids[n], freed.fresh_for[n], freed.behind[n] = key, id, fresh_for or false, behind_key(key)
 end
+
+-- Returns the keys that were freed since the last call.
+local function take_freed()
+  local list = freed
+  freed = nil
+  return list
+end

@@ -1,17 +1,16 @@
 -- The links of an operation that ends. Operations that wait for it continue before the call ends, see go_on.lua.
 -- include: outboxes
 -- include: behind
+-- include: later
 
 -- Ended operations with dependents in this queue: id, sequence, letter of the end, id, …
 local ended_dependencies
-local go_on, end_run
-
 local will_go_on = false
 
 local function note_go_on()
   if will_go_on then return end
   will_go_on = true
-  at_end[#at_end + 1] = function() go_on() end
+  at_end[#at_end + 1] = function() later.go_on() end
 end
 
 -- If an operation ends twice in a call, the last end counts.
@@ -23,11 +22,18 @@ local function note_ended_dependency(name, sequence, state)
   list[name], list[place + 1], list[place + 2], list[place + 3] = place, name, sequence, state
 end
 
+-- Returns the ended operations that were noted since the last call; nil = none.
+local function take_ended_dependencies()
+  local list = ended_dependencies
+  will_go_on, ended_dependencies = false, nil
+  return list
+end
+
 -- Handles the links of an operation that has ended, or is removed (m).
 local function end_links(id, header, state)
   if state == 'm' then call('UNLINK', needs_key(id)) end
   local about = call('HMGET', extras_key(id), 'unique', 'dependents', 'turn', 'freshFor', 'dependentQueues', 'runGroup')
-  if about[6] then end_run(id, about[6], true) end
+  if about[6] then later.end_run(id, about[6], true) end
   if not about[1] and not about[2] and not about[5] then return end
   note_go_on()
   if about[1] then

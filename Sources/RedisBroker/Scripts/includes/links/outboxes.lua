@@ -14,6 +14,15 @@ local function send_end(id, sequence, state, queues)
   end
 end
 
+local function note_new_outbox() has_new_outbox = true end
+
+-- Whether there was one since the last call.
+local function take_new_outbox()
+  local has = has_new_outbox
+  has_new_outbox = false
+  return has
+end
+
 -- Takes back the end of a retried operation for dependents that were not notified of it.
 local function take_back_end(id)
   call('ZREM', OUTBOX, id)

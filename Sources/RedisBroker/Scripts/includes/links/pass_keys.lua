@@ -42,8 +42,7 @@ end
 -- for any of them.
 local function pass_keys()
   if not freed then return end
-  local list, passed, free = freed, {}, {}
-  freed = nil
+  local list, passed, free = take_freed(), {}, {}
   local holders = call('HMGET', UNIQUE, unpack(list.keys))
   local are_awaited = call('EXISTS', unpack(list.behind)) > 0
   for i = 1, #list.keys do

@@ -89,9 +89,8 @@ end
 local function page_of_cancelled()
   page_of_batches()
   if reply[1] ~= '' and not find(reply[1], '^b 0 ') then return end
-  limit = limit - rows
-  if limit == 0 or is_answered() then return end
-  if find(cursor, '^b') then cursor = '' end
+  local left = limit - rows
+  if left == 0 or is_answered() then return end
   reply[1] = ''
-  page_of_set(PREFIX .. 'ended:c', false)
+  page_of_set(PREFIX .. 'ended:c', false, find(cursor, '^b') and '' or cursor, left)
 end

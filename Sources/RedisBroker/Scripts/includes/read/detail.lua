@@ -6,6 +6,7 @@
 -- An answer ends with the row that reaches this size: one operation may have several MiB.
 local ANSWER_BYTES = 4194304
 local read = 0
+local function count_read(bytes) read = read + bytes end
 local function is_full() return read >= ANSWER_BYTES end
 
 -- Returns the holder of the unique key that an operation may wait for; nil = unknown.

@@ -49,7 +49,7 @@ end
 
 local function row_of(element, owner, place)
   if not is_reference(element) then
-    read = read + #element
+    count_read(#element)
     if is_sought and not is_sought(element) then leave_out() else add_row({ element, state, owner }, place) end
     return
   end
@@ -83,10 +83,10 @@ local function entries_behind(key, ascending, score, id, most)
   return call('ZREVRANGE', key, first, first + most - 1, 'WITHSCORES')
 end
 
--- A page of a sorted set: newest first, or the next due first. The cursor is "score id" of the last row.
-local function page_of_set(key, ascending)
-  local score, id = string.match(cursor, '^(%d+) (%w+)$')
-  local entries = entries_behind(key, ascending, score, id, limit)
+-- A page of a sorted set behind a row: newest first, or the next due first. The cursor is "score id" of the last row.
+local function page_of_set(key, ascending, behind, most)
+  local score, id = string.match(behind, '^(%d+) (%w+)$')
+  local entries = entries_behind(key, ascending, score, id, most)
   local looked = 0
   while looked < #entries and not is_answered() do
     local row = detail(entries[looked + 1], is_sought)
@@ -94,7 +94,7 @@ local function page_of_set(key, ascending)
     if not row then leave_out() elseif row[1] then add_row(row, place) end
     looked = looked + 2
   end
-  if looked < 2 * limit and looked == #entries then return end
+  if looked < 2 * most and looked == #entries then return end
   reply[1] = entries[looked] .. ' ' .. entries[looked - 1]
 end
 
