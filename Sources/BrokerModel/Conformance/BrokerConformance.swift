@@ -17,6 +17,7 @@ package enum BrokerConformance {
         + grouping + children + expiring
         + runningAgain + remembering + scheduling
         + settingAside + cancellingQueues + standing + operating + holding + editing + ending + reading + walking
+        + changeKinds
         + waiting
         + announcing
         + losing

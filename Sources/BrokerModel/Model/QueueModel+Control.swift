@@ -315,7 +315,7 @@ extension QueueModel {
         expireInTime(id)
         guard let record = operations[id]?.record else { return .unknown }
         let state = effectiveState(of: record)
-        guard [.ready, .scheduled, .retrying].contains(state) else { return .refused(state) }
+        guard ChangeKind.hold.allowed.contains(state) else { return .refused(state) }
         leavePlace(id, state: state)
         revise(id)
         operations[id]?.unhandledName = nil
@@ -369,7 +369,7 @@ extension QueueModel {
     mutating func remove(_ id: OperationID) -> ChangeOutcome {
         guard let record = operations[id]?.record else { return .unknown }
         let state = effectiveState(of: record)
-        if state == .executing { return .refused(.executing) }
+        guard ChangeKind.remove.allowed.contains(state) else { return .refused(state) }
         if state.isTerminal { ended[state]?.remove(id) } else { add("removed") }
         if !state.isTerminal {
             leavePlace(id, state: state)

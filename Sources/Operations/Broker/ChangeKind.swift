@@ -1,5 +1,3 @@
-import Operations
-
 /// A change of operations, as the command line and the monitor offer it.
 package enum ChangeKind: Sendable, CaseIterable {
     case cancel, retry, hold, release, remove
@@ -25,7 +23,8 @@ package enum ChangeKind: Sendable, CaseIterable {
         }
     }
 
-    /// The states in which the change is possible. In other states the operation refuses it.
+    /// The states in which the change is possible. In other states the operation refuses it. A conformance check
+    /// compares the brokers with this.
     package var allowed: [OperationState] {
         switch self {
         case .cancel: OperationState.allCases.filter { !$0.isTerminal }
