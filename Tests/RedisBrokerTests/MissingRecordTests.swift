@@ -152,6 +152,23 @@ struct MissingRecordTests {
         }
     }
 
+    @Test("A limit key that no list shows is found, and listed again by a fix")
+    func unlistedKey() async throws {
+        try await on { broker, bench in
+            let ids = try await bench.enqueue(2, key: "a")
+            func listed() async throws -> [OperationID] {
+                try await broker.redis.page(state: .ready, queue: queue, cursor: nil, limit: 9).operations.map(\.id)
+            }
+            #expect(try await listed() == ids)
+            try broker.delete("keyNames")
+            #expect(try await listed() == [])
+            #expect(try await broker.redis.auditQueue(queue, fixing: []).findings.map(\.subject) == ["a"])
+            _ = try await broker.redis.auditQueue(queue, fixing: ["lost"])
+            #expect(try await listed() == ids)
+            #expect(try await broker.redis.auditQueue(queue, fixing: []).findings.isEmpty)
+        }
+    }
+
     @Test("An operation that no worker holds is recovered by a fix, and its limit key no longer counts it")
     func fixedUnheld() async throws {
         try await on { broker, bench in
