@@ -4,8 +4,7 @@ import Synchronization
 
 /// A real redis-server of a test process, in a folder of its own, on a unix socket and a loopback port if requested.
 ///
-/// The server ends with the test process, even after a crash: a watchdog shell holds a pipe from the test process, and
-/// kills the server when the pipe closes.
+/// The server ends with the test process, even after a crash (``WatchedProcess``).
 package final class TestServer: Sendable {
     package struct Options: Sendable {
         /// Lines of redis.conf, for example `maxmemory 10mb`.
@@ -58,10 +57,7 @@ package final class TestServer: Sendable {
     var hasUsers: Bool { options.withUsers }
 
     private struct Watched: Sendable {
-        /// The watchdog, whose standard input is the pipe. When the pipe closes, the watchdog kills the server.
-        var watchdog: ChildProcess
-        /// The pid of the server.
-        var pid: Int32
+        var process: WatchedProcess
         var isEnded = false
     }
 
@@ -84,7 +80,7 @@ package final class TestServer: Sendable {
 
     package var isRunning: Bool { process.withLock { !$0.isEnded } }
 
-    package var pid: Int32 { process.withLock { $0.pid } }
+    package var pid: Int32 { process.withLock { $0.process.pid } }
 
     /// Sends a signal to the server itself: SIGKILL, SIGSTOP, SIGCONT, SIGTERM.
     package func signal(_ number: Int32) { kill(pid, number) }
@@ -158,25 +154,8 @@ package final class TestServer: Sendable {
         try (lines(directory, options).joined(separator: "\n") + "\n")
             .write(toFile: configuration, atomically: true, encoding: .utf8)
         let mode = options.isSentinel ? ["--sentinel"] : []
-        let watchdog = try ChildProcess.start("sh", ["-c", Self.watchdog, "sh", configuration] + mode)
-        guard let pid = Int32(watchdog.readLine()) else {
-            watchdog.finish()
-            throw CommandFailed(description: "redis-server was not started")
-        }
-        return Watched(watchdog: watchdog, pid: pid)
+        return Watched(process: try WatchedProcess.start("redis-server", [configuration] + mode))
     }
-
-    /// Prints the server's pid. Kills the server at the end of its input.
-    private static let watchdog = """
-        trap '' INT HUP TERM
-        redis-server "$@" >/dev/null 2>&1 &
-        server=$!
-        echo $server
-        exec >/dev/null
-        read -r _
-        kill -9 $server 2>/dev/null
-        wait $server 2>/dev/null
-        """
 
     /// Whether the server has ended by itself, for example because another process took its port. The watchdog has not
     /// reaped it then.
@@ -198,7 +177,7 @@ package final class TestServer: Sendable {
     private static func end(_ watched: inout Watched) {
         guard !watched.isEnded else { return }
         watched.isEnded = true
-        watched.watchdog.finish()
+        watched.process.finish()
     }
 
     private static func lines(_ directory: String, _ options: Options) -> [String] {

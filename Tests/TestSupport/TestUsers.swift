@@ -81,7 +81,7 @@ package enum TestUsers {
         areOn ? line.replacing("redis-cli ", with: "REDISCLI_AUTH=\(password) redis-cli --user \(tester) ") : line
     }
 
-    static func arguments(_ arguments: [String]) -> [String] {
+    private static func arguments(_ arguments: [String]) -> [String] {
         areOn ? arguments.map { url($0, as: role(of: arguments)) } : arguments
     }
 
@@ -113,6 +113,12 @@ package enum TestUsers {
             known.servers.append(Reference(server: server))
             known.addresses.insert(server.socketPath)
             if server.options.port != 0 { known.addresses.insert("127.0.0.1:\(server.options.port)") }
+        }
+        Program.change.withLock { change in
+            change = { words, variables in
+                variables = environment(variables, for: words)
+                words = arguments(words)
+            }
         }
     }
 

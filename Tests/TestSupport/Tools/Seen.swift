@@ -1,29 +1,20 @@
-import RedisClient
 import Synchronization
 
 /// Notes about the state that the condition of a wait reads.
 ///
 /// A wait that gives up prints the last notes. A change counts as progress. Functions of the tests that read a state
 /// call ``note(_:)``, which does nothing outside of a wait.
-package enum Seen {
+public enum Seen {
     @TaskLocal static var sightings: Sightings?
 
     /// - Parameter text: computed only within a wait.
-    package static func note(_ text: @autoclosure () -> String) {
+    public static func note(_ text: @autoclosure () -> String) {
         sightings?.add(text())
     }
 
     /// Runs a body whose readings do not count as progress of a wait.
-    package static func ignoring<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+    public static func ignoring<Result>(_ body: () async throws -> Result) async rethrows -> Result {
         try await $sightings.withValue(nil, operation: body)
-    }
-
-    /// Notes replies of Redis. Long replies, such as INFO and CLIENT LIST, are left out, because their numbers change
-    /// by themselves.
-    static func note(replies: [RedisValue]) {
-        guard sightings != nil else { return }
-        let text = "\(replies)"
-        if text.count <= 200 { note(text) }
     }
 }
 

@@ -1,10 +1,10 @@
 import Foundation
 
 /// A directory for one test, removed with this object.
-package final class TemporaryDirectory: Sendable {
-    package let url: URL
+public final class TemporaryDirectory: Sendable {
+    public let url: URL
 
-    package init() throws {
+    public init() throws {
         url = FileManager.default.temporaryDirectory.appendingPathComponent("sluice-test-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
@@ -12,5 +12,5 @@ package final class TemporaryDirectory: Sendable {
     deinit { try? FileManager.default.removeItem(at: url) }
 
     /// Returns the path of an entry in the directory.
-    package func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+    public func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 }

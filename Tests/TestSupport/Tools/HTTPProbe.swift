@@ -1,21 +1,21 @@
 import Foundation
 
 /// A minimal HTTP client on a socket that sees exactly what the server sends, even half an answer.
-struct HTTPProbe {
-    struct Answer: Hashable {
-        let status: Int
-        let fields: [String: String]
-        let body: Data
+public struct HTTPProbe {
+    public struct Answer: Hashable {
+        public let status: Int
+        public let fields: [String: String]
+        public let body: Data
     }
 
-    struct Failure: Error {
-        let what: String
+    public struct Failure: Error {
+        public let what: String
     }
 
     private let socket: Int32
 
     /// Connects and sends a request that asks for the connection to be closed afterwards.
-    init(port: Int, _ path: String, method: String = "GET") throws {
+    public init(port: Int, _ path: String, method: String = "GET") throws {
         // Programs of other tests must not inherit the socket, or closing it would not end the connection.
         socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
@@ -34,15 +34,15 @@ struct HTTPProbe {
 
     /// Waits for the first bytes.
     /// - Returns: the number of received bytes.
-    func readSome() -> Int {
+    public func readSome() -> Int {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         return recv(socket, &buffer, buffer.count, 0)
     }
 
-    func disconnect() { close(socket) }
+    public func disconnect() { close(socket) }
 
     /// Reads until the server closes the connection.
-    func answer() throws -> Answer {
+    public func answer() throws -> Answer {
         defer { close(socket) }
         var received = Data()
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -59,7 +59,7 @@ struct HTTPProbe {
         return Answer(status: status, fields: Dictionary(pairs) { $1 }, body: received[end.upperBound...])
     }
 
-    static func get(port: Int, _ path: String, method: String = "GET") throws -> Answer {
+    public static func get(port: Int, _ path: String, method: String = "GET") throws -> Answer {
         try HTTPProbe(port: port, path, method: method).answer()
     }
 }

@@ -1,20 +1,20 @@
 import Dispatch
 
 /// A wait that gave up.
-package struct NotInTime: Error, CustomStringConvertible {
-    package let description: String
+public struct NotInTime: Error, CustomStringConvertible {
+    public let description: String
 }
 
 /// The time without progress after which a wait gives up, and the longest wait for an answer that a test does not
 /// examine.
-package let patience: Duration = .seconds(180)
+public let patience: Duration = .seconds(180)
 
 /// Waits until a condition holds. Tests wait like this for states that send no notification.
 ///
 /// A wait gives up if it sees no progress: see ``Wait``.
 /// - Throws: ``NotInTime`` with the last readings of the condition when the wait gives up, or the error of the
 ///   condition.
-package func eventually(
+public func eventually(
     _ what: String = "the condition",
     within limit: Duration = patience,
     file: StaticString = #fileID,
@@ -32,7 +32,7 @@ package func eventually(
 
 /// Waits for a condition inside `#expect`, and returns whether it came true. Prints the last readings if the wait gives
 /// up.
-package func comesTrue(
+public func comesTrue(
     within limit: Duration = patience,
     file: StaticString = #fileID,
     line: UInt = #line,
@@ -50,7 +50,7 @@ package func comesTrue(
 }
 
 /// Waits like `comesTrue`, on a thread that may be blocked.
-package func comesTrueBlocking(within limit: Duration = patience, _ condition: () throws -> Bool) rethrows -> Bool {
+public func comesTrueBlocking(within limit: Duration = patience, _ condition: () throws -> Bool) rethrows -> Bool {
     var wait = Wait(limit)
     while try !Seen.$sightings.withValue(wait.sightings, operation: condition) {
         guard wait.goesOn() else {
@@ -64,7 +64,7 @@ package func comesTrueBlocking(within limit: Duration = patience, _ condition: (
 
 /// Repeats an action until its task is cancelled, for a lasting fault.
 /// - Returns: the sum of the results.
-package func repeatedly(_ body: () throws -> Int) async rethrows -> Int {
+public func repeatedly(_ body: () throws -> Int) async rethrows -> Int {
     var sum = 0
     var pace = Pace()
     while !Task.isCancelled {
@@ -76,12 +76,12 @@ package func repeatedly(_ body: () throws -> Int) async rethrows -> Int {
 }
 
 /// Simulates the work of an operation for a test that only needs its duration.
-package func takeTime(_ duration: Duration) async {
+public func takeTime(_ duration: Duration) async {
     try? await ContinuousClock().sleep(for: duration)
 }
 
 /// Waits until the task is cancelled, and then throws.
-package func untilCancelled() async throws {
+public func untilCancelled() async throws {
     let (never, continuation) = AsyncStream<Never>.makeStream()
     for await _ in never {}
     withExtendedLifetime(continuation) {}
@@ -158,6 +158,6 @@ private struct Pace {
 }
 
 /// A namespace (or key prefix) that no other test uses.
-package func uniqueNamespace(_ label: String = "t") -> String {
+public func uniqueNamespace(_ label: String = "t") -> String {
     label + String(UInt64.random(in: .min ... .max), radix: 36)
 }

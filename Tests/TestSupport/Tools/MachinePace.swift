@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 
 /// Measures how slow the machine is: once a second, the delay from the due start of an empty process to its end.
-package final class MachinePace: Sendable {
+public final class MachinePace: Sendable {
     /// The shared measurement. Runs from the first use to the end of the process.
-    package static let shared = MachinePace()
+    public static let shared = MachinePace()
 
     private static let interval: Duration = .seconds(1)
     private static let samplesKept = 900
@@ -19,7 +19,7 @@ package final class MachinePace: Sendable {
 
     /// - Parameter time: the time to look back from now.
     /// - Returns: the longest delay within that time, including a measurement that has not ended.
-    package func longestDelay(inLast time: Duration) -> Duration {
+    public func longestDelay(inLast time: Duration) -> Duration {
         let now = ContinuousClock.now
         let past = samples.withLock { $0.filter { $0.end > now - time }.map(\.delay) }
         return max(past.max() ?? .zero, now - current.withLock { $0 })

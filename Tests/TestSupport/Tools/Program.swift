@@ -1,18 +1,24 @@
 import Foundation
 import Synchronization
 
-/// A program of this package in a process of its own.
+/// A program of the build folder in a process of its own.
 ///
 /// The process ends with this value, and with the test process, even if that crashes. Output goes to files, which never
 /// fill up.
-package final class Program: Sendable {
+public final class Program: Sendable {
     /// The end of a program.
-    package struct Outcome: Sendable, Hashable {
+    public struct Outcome: Sendable, Hashable {
         /// The exit code. For a program ended by a signal, 128 plus the signal's number, as in shells.
-        package let code: Int32
-        package let output: String
-        package let errors: String
+        public let code: Int32
+        public let output: String
+        public let errors: String
     }
+
+    /// Changes the arguments and the environment of a program before its start.
+    typealias Change = @Sendable (_ arguments: inout [String], _ environment: inout [String: String]) -> Void
+
+    /// The change for all programs; nil = none.
+    static let change = Mutex<Change?>(nil)
 
     private let running: Running
     private let folder: TemporaryDirectory
@@ -23,7 +29,7 @@ package final class Program: Sendable {
     ///   - arguments: the arguments.
     ///   - environment: variables added to those of the tests. A variable of the same name is replaced.
     ///   - input: the standard input; nil = empty.
-    package init(
+    public init(
         _ name: String,
         _ arguments: [String],
         environment: [String: String] = [:],
@@ -31,11 +37,10 @@ package final class Program: Sendable {
     ) throws {
         folder = try TemporaryDirectory()
         let program = name.hasPrefix("/") ? name : Self.directory.appendingPathComponent(name).path
-        let variables = TestUsers.environment(
-            ProcessInfo.processInfo.environment.merging(Self.patience(name, arguments)) { $1 }
-                .merging(environment) { $1 },
-            for: arguments
-        )
+        var words = arguments
+        var variables = ProcessInfo.processInfo.environment.merging(Self.patience(name, arguments)) { $1 }
+            .merging(environment) { $1 }
+        Self.change.withLock { $0 }?(&words, &variables)
         if let input { try Data(input.utf8).write(to: folder.url.appendingPathComponent("input")) }
         let streams = [
             (try Self.open(input == nil ? "/dev/null" : folder.path("input"), O_RDONLY), STDIN_FILENO),
@@ -46,7 +51,7 @@ package final class Program: Sendable {
         running = Running(
             pid: try Spawning.spawn(
                 program,
-                TestUsers.arguments(arguments),
+                words,
                 environment: variables.map { "\($0.key)=\($0.value)" },
                 descriptors: streams,
                 isSessionLeader: false
@@ -66,12 +71,12 @@ package final class Program: Sendable {
     deinit { send(SIGKILL) }
 
     /// The folder of the built products, which contains the test program.
-    package static var directory: URL {
+    public static var directory: URL {
         Bundle.main.executableURL?.deletingLastPathComponent() ?? URL(fileURLWithPath: ".build/debug")
     }
 
     /// Runs a program to its end.
-    package static func run(
+    public static func run(
         _ name: String,
         _ arguments: [String],
         environment: [String: String] = [:],
@@ -80,24 +85,24 @@ package final class Program: Sendable {
         await (try Program(name, arguments, environment: environment, input: input)).outcome()
     }
 
-    package var identifier: Int32 { running.pid }
-    package var hasEnded: Bool { running.state.withLock { $0.code != nil } }
+    public var identifier: Int32 { running.pid }
+    public var hasEnded: Bool { running.state.withLock { $0.code != nil } }
 
     /// Sends a signal, if the program still runs.
-    package func send(_ signal: Int32) {
+    public func send(_ signal: Int32) {
         running.state.withLock { state in
             if state.code == nil { _ = kill(running.pid, signal) }
         }
     }
 
     /// The standard output so far.
-    package var output: String { read("output") }
+    public var output: String { read("output") }
 
     /// The standard error so far.
-    package var errors: String { read("errors") }
+    public var errors: String { read("errors") }
 
     /// Waits for the end of the program.
-    package func outcome() async -> Outcome {
+    public func outcome() async -> Outcome {
         let code = await running.end()
         return Outcome(code: code, output: output, errors: errors)
     }

@@ -2,15 +2,17 @@ import Foundation
 import Synchronization
 
 /// The failure of a program that a test needs.
-package struct CommandFailed: Error, CustomStringConvertible {
-    package let description: String
+public struct CommandFailed: Error, CustomStringConvertible {
+    public let description: String
+
+    public init(description: String) { self.description = description }
 }
 
 /// Runs a program to its end.
 /// - Returns: the text of standard output and standard error.
 /// - Throws: ``CommandFailed`` with that text if the exit status is not 0.
 @discardableResult
-package func run(_ program: String, _ arguments: [String]) throws -> String {
+public func run(_ program: String, _ arguments: [String]) throws -> String {
     let child = try ChildProcess.start("sh", ["-c", "exec \"$@\" 2>&1 </dev/null", "sh", program] + arguments)
     let text = child.readAll()
     let status = child.finish()
@@ -20,7 +22,7 @@ package func run(_ program: String, _ arguments: [String]) throws -> String {
 
 /// Makes an empty folder with a short path, because sockets allow 107 bytes. The folder is removed with the test
 /// process.
-package func makeTemporaryFolder() throws -> String {
+public func makeTemporaryFolder() throws -> String {
     try TemporaryFolders.shared.get().make()
 }
 

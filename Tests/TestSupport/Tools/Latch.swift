@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 
 /// A latch that is opened once. Tasks and threads wait until it is open.
-package final class Latch: Sendable {
+public final class Latch: Sendable {
     private struct State {
         var isOpen = false
         var nextWaiter = 0
@@ -12,13 +12,13 @@ package final class Latch: Sendable {
 
     private let state = Mutex(State())
 
-    package init() {}
+    public init() {}
 
-    package var isOpen: Bool { state.withLock { $0.isOpen } }
+    public var isOpen: Bool { state.withLock { $0.isOpen } }
 
     /// - Returns: true if this call opened the latch.
     @discardableResult
-    package func open() -> Bool {
+    public func open() -> Bool {
         let (wasOpen, waiters, threads) = state.withLock { state in
             defer {
                 state.isOpen = true
@@ -36,7 +36,7 @@ package final class Latch: Sendable {
     ///
     /// - Returns: whether the latch was open; false = the cancel came first.
     @discardableResult
-    package func wait(isDeaf: Bool = false) async -> Bool {
+    public func wait(isDeaf: Bool = false) async -> Bool {
         let number = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
@@ -57,7 +57,7 @@ package final class Latch: Sendable {
     }
 
     /// Blocks the thread until the latch is open.
-    package func block() {
+    public func block() {
         let semaphore = DispatchSemaphore(value: 0)
         let isOpen = state.withLock { state in
             if !state.isOpen { state.threads.append(semaphore) }

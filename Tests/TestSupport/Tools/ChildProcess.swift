@@ -1,13 +1,13 @@
 import Foundation
 
 /// A child process with a pipe to its standard input and from its standard output.
-package struct ChildProcess: Sendable {
-    package let pid: Int32
+public struct ChildProcess: Sendable {
+    public let pid: Int32
     private let input: CInt
     private let output: CInt
 
     /// Starts a program from PATH in a session of its own.
-    package static func start(_ program: String, _ arguments: [String]) throws -> ChildProcess {
+    public static func start(_ program: String, _ arguments: [String]) throws -> ChildProcess {
         let (inputReader, inputWriter) = try makePipe()
         let (outputReader, outputWriter) = try makePipe()
         defer {
@@ -24,7 +24,7 @@ package struct ChildProcess: Sendable {
     }
 
     /// Reads one line of the output, without the line end.
-    package func readLine() -> String {
+    public func readLine() -> String {
         var line: [UInt8] = []
         var byte: UInt8 = 0
         while read(output, &byte, 1) == 1, byte != 10 { line.append(byte) }
@@ -32,21 +32,21 @@ package struct ChildProcess: Sendable {
     }
 
     /// Reads the whole output until the program closes it.
-    package func readAll() -> String {
+    public func readAll() -> String {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65_536)
         while case let count = read(output, &chunk, chunk.count), count > 0 { bytes += chunk[..<count] }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    package func write(_ text: String) {
+    public func write(_ text: String) {
         _ = Array(text.utf8).withUnsafeBytes { Foundation.write(input, $0.baseAddress, $0.count) }
     }
 
     /// Closes the pipes and waits for the end of the program.
     /// - Returns: the exit status, or 128 + the signal that ended the program.
     @discardableResult
-    package func finish() -> Int32 {
+    public func finish() -> Int32 {
         close(input)
         defer { close(output) }
         return Spawning.collect(pid)
