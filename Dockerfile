@@ -5,7 +5,6 @@ WORKDIR /build
 COPY Package.swift ./
 COPY Sources ./Sources
 COPY Tests ./Tests
-COPY Examples ./Examples
 RUN swift build -c release --product sluice --static-swift-stdlib && install -D .build/release/sluice /out/sluice
 
 FROM debian:bookworm-slim

@@ -1,4 +1,4 @@
-# Shared functions of the scripts: steps with their times, and the installation of system packages.
+# Shared functions of the scripts: steps with their times, builds, and the installation of system packages.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -34,6 +34,18 @@ install() {
     # Debian starts a system-wide Redis after the installation. Sluice starts its own, so RUNLEVEL=1 prevents Debian's.
     # Without an init system it does not start anyway.
     $sudo env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# of_package FOLDER COMMAND [OPTION…]   runs `swift COMMAND` (build, test) for the package of a folder
+# All packages share .build, so nothing is built twice. SwiftPM would go on with the last plan that it finds there, even
+# with the one of another package, so it makes a new one here. This one is removed at the end, because a plain
+# `swift build` needs its own.
+of_package() {
+    local folder=$1 command=$2 code=0
+    shift 2
+    swift "$command" --package-path "$folder" --scratch-path .build --disable-build-manifest-caching "$@" || code=$?
+    rm -f .build/debug.yaml .build/release.yaml
+    return "$code"
 }
 
 require_swift() {

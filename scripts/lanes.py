@@ -49,7 +49,6 @@ RANDOM_STEPS = 25_000
 # A cluster changes only where keys are: which node gets a call, and which calls span several nodes. The suites below do
 # not depend on that, and run only without a cluster. A new suite runs in both ways unless it is added here.
 NOT_ON_A_CLUSTER = {
-    "they use no Redis": ["ImageRun"],
     "they start the servers or clusters that they need, in both ways the same": [
         "AbsentNodeTests", "ClusterTests", "SilentServerTests", "RefusedSubscriptionTests", "DurabilityTests", "EmbeddedServerTests",
     ],
@@ -101,9 +100,9 @@ class Step:
 WIDTH = 32
 
 
-def tests(target, title="", *options, only="", **environment):
+def tests(target, title="", *options, only="", package="sluice", **environment):
     environment = {"SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH": str(WIDTH)} | environment
-    command = [".build/debug/sluicePackageTests.xctest", "--testing-library", "swift-testing", "--filter", rf"^{target}\.{only}"]
+    command = [f".build/debug/{package}PackageTests.xctest", "--testing-library", "swift-testing", "--filter", rf"^{target}\.{only}"]
     return Step(f"Test {target}{title}", *command, *options, **environment)
 
 
@@ -119,7 +118,17 @@ LARGE = ("RedisClientTests", "RedisBrokerTests", "IntegrationTests")
 
 def small_targets():
     names = sorted(path.name for path in (root / "Tests").glob("*Tests"))
-    return [tests(name) for name in names if name not in LARGE]
+    return [tests(name) for name in names if name not in LARGE] + examples()
+
+
+def examples():
+    """Returns the tests of the packages in Examples."""
+    steps = []
+    for manifest in sorted(root.glob("Examples/*/Package.swift")):
+        text = manifest.read_text()
+        package = re.search(r'Package\(\s*name: "([^"]+)"', text)[1]
+        steps += [tests(target, package=package) for target in re.findall(r'\.testTarget\(\s*name: "([^"]+)"', text)]
+    return steps
 
 
 def faults(title, *options):
