@@ -63,10 +63,8 @@ package enum RedisRole: String, Sendable, CaseIterable {
 
     private static let reading: Set = [
         "time", "exists", "get", "mget", "getrange", "hget", "hmget", "hgetall", "hkeys", "hlen", "hexists", "hscan",
-        "llen",
-        "lindex", "lpos", "lrange", "scard", "srandmember", "zcard", "zrange", "zrangebyscore", "zrank",
-        "zrevrange", "zrevrangebyscore",
-        "zscore", "zscan", "zcount", "xrange", "xlen",
+        "llen", "lindex", "lpos", "lrange", "scard", "srandmember", "zcard", "zrange", "zrangebylex", "zrangebyscore",
+        "zrank", "zrevrange", "zrevrangebyscore", "zscore", "zscan", "zcount", "xrange", "xlen",
     ]
 }
 
