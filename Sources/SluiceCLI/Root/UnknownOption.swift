@@ -24,9 +24,16 @@ struct UnknownOption {
         (self.command, self.depth) = (command, depth)
     }
 
+    /// Words of other queues for an option.
+    private static let otherWords = [
+        "--key": "--limit-key", "--delay": "--in", "--retries": "--attempts", "--max-attempts": "--attempts",
+        "--timeout": "--run-timeout", "--ttl": "--expires",
+    ]
+
     var error: CLIError {
         let names = command.options.flatMap(\.names).filter { $0.hasPrefix("--") } + ["--help"]
-        let near = option.hasPrefix("--") ? Suggestion.nearest(to: option, among: names) : nil
+        let other = Self.otherWords[option].flatMap { names.contains($0) ? $0 : nil }
+        let near = other ?? (option.hasPrefix("--") ? Suggestion.nearest(to: option, among: names) : nil)
         let unknown = "unknown option \(OperationsError.quoted(option))"
         if let near {
             let fix = Program.command(arguments.map { replaced($0, near) })

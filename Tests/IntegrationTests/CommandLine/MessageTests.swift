@@ -80,6 +80,8 @@ extension CommandLineTests {
             "A small typing mistake is answered with the command to type",
             arguments: [
                 (["enqueue", "noop", "--prio", "high"], "sluice enqueue noop --priority high"),
+                (["enqueue", "noop", "--key", "acme"], "sluice enqueue noop --limit-key acme"),
+                (["enqueue", "noop", "--delay=10m"], "sluice enqueue noop --in=10m"),
                 (["list", "--lim=3"], "sluice list --limit=3"),
                 (["enqueue", "noop", "--wait", "1s"], "--wait=1s"),
                 (["cancel", "7QK2MX", "--wait", "10s"], "--wait=10s"),
