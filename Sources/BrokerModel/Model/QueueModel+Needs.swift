@@ -468,7 +468,8 @@ extension QueueModel {
     private mutating func hearOfMembers(_ added: OperationLinks, missing: [DependencyName]) {
         for name in added.members where name.queue != nil && !missing.contains(name) {
             guard let said = added.said[name], DependencyEnd(said.status) != nil else { continue }
-            _ = readRemoteNeed(name, .member, said)
+            let (last, end, _) = hear(of: name, said)
+            if let end { noteEnded(name, last, end) }
         }
     }
 

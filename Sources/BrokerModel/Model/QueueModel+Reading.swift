@@ -238,11 +238,15 @@ extension QueueModel {
     }
 
     private var readyRows: [PlacedRow] {
-        let unlimited = lanes.reversed().flatMap(\.elements).filter { operations[$0.id]?.limitKey == nil }
-        return unlimited.compactMap { row(of: $0, state: .ready, fence: 0) }.map { ($0, "\($0.id)") }
-            + rowsOfKeys
-            + unhandled.values.sorted { $0.number < $1.number }.flatMap(\.set.entries).compactMap { detail($0.id) }
-            .map { ($0, "\($0.id)") }
+        let elements = lanes.reversed().flatMap(\.elements).filter { operations[$0.id]?.limitKey == nil }
+        let unlimited = elements.compactMap { row(of: $0, state: .ready, fence: 0) }
+        return unlimited.map { ($0, "\($0.id)") } + rowsOfKeys + unhandledRows
+    }
+
+    private var unhandledRows: [PlacedRow] {
+        unhandled.values.sorted { $0.number < $1.number }.flatMap { unhandled in
+            rows(of: unhandled.set.entries).map { ($0.row, "u \(unhandled.number) \($0.place)") }
+        }
     }
 
     /// Ready operations with limit keys, also those that stand in lanes: keys by name, each in its order.
@@ -267,15 +271,17 @@ extension QueueModel {
     }
 
     private func startOfReady(behind cursor: String, in rows: [PlacedRow]) -> Int {
-        guard let last = Self.orderOfKey(cursor) else { return 0 }
-        return rows.firstIndex { Self.orderOfKey($0.place).map { $0 > last } ?? false } ?? rows.count
+        guard let last = Self.orderOfReady(cursor) else { return 0 }
+        return rows.firstIndex { Self.orderOfReady($0.place).map { $0 > last } ?? false } ?? rows.count
     }
 
-    /// Parses the place of a row that waits for a limit key: "key score id".
-    private static func orderOfKey(_ place: String) -> (String, Int64, String)? {
+    /// Parses the place of a ready row behind the lanes: "key score id" with a limit key, or "u number score id" with
+    /// an unhandled name.
+    private static func orderOfReady(_ place: String) -> (Int, String, Int64, String)? {
         let words = place.split(separator: " ").map(String.init)
-        guard words.count == 3, let score = Int64(words[1]) else { return nil }
-        return (words[0], score, words[2])
+        guard words.count > 2, let score = Int64(words[words.count - 2]), let id = words.last else { return nil }
+        if words.count == 3 { return (0, words[0], score, id) }
+        return Int(words[1]).map { ($0, "", score, id) }
     }
 
     /// Parses the place of a row: "score id" or "worker fence".

@@ -76,7 +76,7 @@ local function check_keys()
     key_places[#key_places + 1] = next_place_of_key(key)
     key_places[#key_places + 1] = 'running:' .. key
     check_turn(key, waiting, standing)
-    if not call('ZSCORE', PREFIX .. 'keyNames', key) then
+    if waiting + standing > 0 and not call('ZSCORE', PREFIX .. 'keyNames', key) then
       finding('lost', key, 'lists do not show the operations that wait for this limit key', 'list it', { zadd, PREFIX .. 'keyNames', '0', key })
     end
     if waiting + standing ~= tonumber(keys[i + 1]) then

@@ -43,7 +43,10 @@ end
 local function hear_of_members(after, missing)
   for i = 1, #after, 2 do
     local said = after[after[i]]
-    if is_remote(after[i]) and missing[after[i]] == nil and is_end(said.state) then read_remote_need(after[i], said, 'member') end
+    if is_remote(after[i]) and missing[after[i]] == nil and is_end(said.state) then
+      local last, ended = hear_of(after[i], said.sequence, said.state)
+      if ended then note_ended_dependency(after[i], last, ended) end
+    end
   end
 end
 

@@ -123,13 +123,17 @@ local function page_of_lane_places(lane, position, id)
     end
     position = found
   end
-  local looked, steps = 0, 0
+  -- Only elements whose bytes count tell how large the next ones may be.
+  local looked, counted, steps = 0, 0, 0
   while lane >= 0 and rows < limit and looked + steps < 5 * limit and not is_answered() do
-    local wanted = min(limit - rows, affordable(looked))
+    local wanted = min(limit - rows, affordable(counted))
     local elements = call('LRANGE', PREFIX .. 'lane:' .. lane, position, position + wanted - 1)
     for i = 1, #elements do
       looked, position, id = looked + 1, position + 1, id_of(elements[i])
-      if not has_limit_key(elements[i]) then row_of(elements[i], '', lane .. ' ' .. position .. ' ' .. id) end
+      if not has_limit_key(elements[i]) then
+        counted = counted + 1
+        row_of(elements[i], '', lane .. ' ' .. position .. ' ' .. id)
+      end
       if is_answered() then break end
     end
     steps = steps + 1

@@ -26,6 +26,6 @@ struct SchedulePreview {
             ]
         )
         invocation.print(report, names: runs.map(TimeText.rfc3339)) { ["v": 1, "next": .array($0)] }
-        if runs.isEmpty, !invocation.format.isJSON { invocation.console.note("no instant is left") }
+        if runs.isEmpty, invocation.format.isText { invocation.console.note("no instant is left") }
     }
 }

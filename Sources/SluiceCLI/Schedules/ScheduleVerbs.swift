@@ -33,7 +33,7 @@ package struct ScheduleListVerb: Verb {
         if let queue { try await client.knownQueue(queue) }
         let schedules = try await client.schedules.all(queue: queue)
         invocation.print(report(schedules), names: schedules.map(\.id)) { ["v": 1, "schedules": .array($0)] }
-        if schedules.isEmpty, !invocation.format.isJSON {
+        if schedules.isEmpty, invocation.format.isText {
             invocation.console.note("no schedules; add one: \(Program.name) schedule add ID NAME --every 10m")
         }
         return .done

@@ -146,7 +146,7 @@ struct BatchEnqueue: Sendable {
         }
     }
 
-    /// The requests of each queue, in their order. Mostly there is one queue: then no request is copied, which would
+    /// The requests of each queue, in their order. Mostly there is one queue: then they are not grouped, which would
     /// cost 4 % of an enqueue.
     private static func byQueue(_ window: ArraySlice<BatchPart>) -> [(queue: String, requests: [EnqueueInput])] {
         var requests: [EnqueueInput] = []

@@ -71,7 +71,7 @@ package struct CancelsListVerb: Verb {
         if let queue, !known.contains(queue) { throw LookupFailure.unknownQueue(queue, known: known) }
         let cancels = try await PlacedCancel.read(queue.map { [$0] } ?? known, client)
         invocation.print(report(cancels), names: cancels.map(\.name)) { ["v": 1, "cancels": .array($0)] }
-        if cancels.isEmpty, !invocation.format.isJSON { invocation.console.note("no standing cancels") }
+        if cancels.isEmpty, invocation.format.isText { invocation.console.note("no standing cancels") }
         return .done
     }
 

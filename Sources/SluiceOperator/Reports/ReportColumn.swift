@@ -85,7 +85,7 @@ extension ReportColumn {
             csv: title,
             field: field,
             value: { OperationJSON.time(milliseconds($0) ?? 0) },
-            cell: { row, view in TableCell(milliseconds(row).map(view.time) ?? "-") }
+            cell: { row, view in TableCell(milliseconds(row).flatMap { $0 > 0 ? view.time($0) : nil } ?? "-") }
         )
     }
 

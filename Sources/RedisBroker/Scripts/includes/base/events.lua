@@ -23,7 +23,7 @@ local function event_of(element, kind, durable)
   if durable then event_durable = true end
 end
 
--- Counts n more events without naming their operations.
+-- Counts n more events without naming their operations. `durable` is as for event().
 local function events_unnamed(kind, n, durable)
   if n <= 0 then return end
   if durable then event_durable = true end

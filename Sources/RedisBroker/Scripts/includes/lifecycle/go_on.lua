@@ -92,6 +92,7 @@ local function resolve(list)
 end
 
 local function go_on()
+  begin_going_on()
   local is_left = false
   while freed or ended_dependencies do
     pass_keys()

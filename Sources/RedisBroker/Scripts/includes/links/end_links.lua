@@ -22,10 +22,13 @@ local function note_ended_dependency(name, sequence, state)
   list[name], list[place + 1], list[place + 2], list[place + 3] = place, name, sequence, state
 end
 
+-- go_on() calls this first: what is noted from then on needs another call of it.
+local function begin_going_on() will_go_on = false end
+
 -- Returns the ended operations that were noted since the last call; nil = none.
 local function take_ended_dependencies()
   local list = ended_dependencies
-  will_go_on, ended_dependencies = false, nil
+  ended_dependencies = nil
   return list
 end
 

@@ -16,7 +16,7 @@ end
 
 local function note_new_outbox() has_new_outbox = true end
 
--- Whether there was one since the last call.
+-- Returns whether a queue without waiting ends has got one since the last call.
 local function take_new_outbox()
   local has = has_new_outbox
   has_new_outbox = false

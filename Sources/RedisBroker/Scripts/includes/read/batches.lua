@@ -48,7 +48,10 @@ local function page_of_batches()
   local batch, place, position, rest = string.match(cursor, '^b (%d+) (%d+) (%d+)(.*)$')
   if not first or (cursor ~= '' and not batch) then return end
   local score, id = string.match(rest or '', '^ (%d+) (%w+)$')
-  batch, place, position = tonumber(batch or first + call('LLEN', batches) - 1), tonumber(place or 1), tonumber(position or 0)
+  local newest = first + call('LLEN', batches) - 1
+  batch, place, position = tonumber(batch or newest), tonumber(place or 1), tonumber(position or 0)
+  -- A client may send any cursor.
+  if batch > newest then batch, place, position, score = newest, 1, 0, nil end
   local looked, steps = 0, 0
 
   local function cursor_here()
