@@ -161,19 +161,6 @@ struct GroupTests {
         #expect(try await group.progress().state == .dead)
     }
 
-    @Test("A member of another queue that existed and is removed at once does not hold its group up")
-    func existedAndRemoved() async throws {
-        let group = try await client.openGroup("existing")
-        let first = try await client.enqueue(Crawl(), .queue("inner"), .id(OperationID(key: "import")))
-        _ = try await first.cancel()
-        let again = try await client.enqueue(Crawl(), .queue("inner"), .id(OperationID(key: "import")), .group(group))
-        #expect(again.id == first.id && !again.isNew)
-        #expect(try await first.remove() == .done)
-        try await group.close()
-        try await sluice.drain()
-        #expect(try await group.progress().state == .dead)
-    }
-
     @Test("A group refuses invalid options before anything is sent")
     func refused() async throws {
         for option in [EnqueueOptions.priority(.high), .delay(.seconds(1)), .untracked, .limitKey("k"), .attempts(2)] {

@@ -75,7 +75,7 @@ extension RowReport<ErrorGroup> {
                 .count("RETRYING", field: "retrying", drop: 3) { Int64($0.retrying) },
                 .time("FIRST", field: "first", drop: 2) { $0.first },
                 .time("LAST", field: "last", drop: 1) { $0.last },
-                .id("SAMPLE", field: "sample", ids: groups.compactMap { $0.sample?.id }) { $0.sample?.id },
+                .id("SAMPLE", field: "sample") { $0.sample?.id },
                 .data("message") { JSONValue($0.sample?.message) },
                 .shown(TableColumn("NAME", dropPriority: 2)) { group, _ in TableCell(group.nameText) },
                 .data("names", csv: "NAMES") { .array($0.names.sorted().map { .string($0) }) },

@@ -89,7 +89,7 @@ extension GroupSummary {
         RowReport(
             groups,
             [
-                .id("ID", ids: groups.map(\.id)) { $0.id },
+                .id("ID") { $0.id },
                 .text("NAME", minimum: 8) { $0.name(view) },
                 .text("QUEUE", drop: 2) { $0.queue },
                 ReportColumn(

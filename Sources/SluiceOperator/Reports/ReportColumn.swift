@@ -13,6 +13,7 @@ package struct ReportColumn<Row> {
     package let value: (Row) -> JSONValue
     /// The cell for people.
     package let cell: (Row, ReportView) -> TableCell
+    private var isID = false
 
     package init(
         _ heading: TableColumn?,
@@ -22,6 +23,13 @@ package struct ReportColumn<Row> {
         cell: @escaping (Row, ReportView) -> TableCell
     ) {
         (self.heading, self.csv, self.field, self.value, self.cell) = (heading, csv, field, value, cell)
+    }
+
+    /// The heading, with the width of the ids that this view shows.
+    func heading(_ view: ReportView) -> TableColumn? {
+        var heading = heading
+        if isID { heading?.minimumWidth = min(view.idLength, OperationID.characterCount) + 1 }
+        return heading
     }
 }
 
@@ -89,15 +97,10 @@ extension ReportColumn {
         )
     }
 
-    /// The id of an operation.
-    package static func id(
-        _ title: String,
-        field: String? = nil,
-        ids: [OperationID],
-        _ id: @escaping (Row) -> OperationID?
-    ) -> Self {
-        Self(
-            TableColumn(title, minimumWidth: min(ShortID.length(for: ids), OperationID.characterCount) + 1),
+    /// The id of an operation, which tables do not cut.
+    package static func id(_ title: String, field: String? = nil, _ id: @escaping (Row) -> OperationID?) -> Self {
+        var column = Self(
+            TableColumn(title),
             csv: title,
             field: field,
             value: { JSONValue(id($0)?.description) },
@@ -105,6 +108,8 @@ extension ReportColumn {
                 TableCell(id(row).map { ShortID.text($0, length: view.idLength, style: view.style) } ?? "-")
             }
         )
+        column.isID = true
+        return column
     }
 
     /// A value that only programs get.

@@ -17,7 +17,7 @@ package struct RowReport<Row> {
     /// The rows for people.
     package func table(_ view: ReportView) -> Table {
         let shown = columns.filter { $0.heading != nil }
-        var table = Table(shown.compactMap(\.heading))
+        var table = Table(shown.compactMap { $0.heading(view) })
         for row in rows { table.append(shown.map { $0.cell(row, view) }) }
         return table
     }
