@@ -19,15 +19,15 @@ struct SequenceSetTests {
 }
 
 @Suite(.timeLimit(.minutes(60)))
-struct TargetSummaryTests {
-    private func rows(_ count: Int, _ status: SluiceCLI.ExitStatus, _ kind: String) -> [TargetReport.Row] {
+struct OutcomeSummaryTests {
+    private func rows(_ count: Int, _ result: OperationOutcome.Result, _ kind: String) -> [OperationOutcome] {
         (0..<count).map {
-            TargetReport.Row(reference: "\(kind)\($0)", status: status, text: "is \(kind)", outcome: kind)
+            OperationOutcome(reference: "\(kind)\($0)", result: result, text: "is \(kind)", name: kind)
         }
     }
 
-    private func error(_ rows: [TargetReport.Row]) -> CLIError? {
-        TargetSummary(rows).error(participle: "cancelled", namespace: "shop", fix: "fix")
+    private func error(_ rows: [OperationOutcome]) -> CLIError? {
+        OutcomeSummary(rows).error(participle: "cancelled", namespace: "shop", fix: "fix")
     }
 
     @Test("Up to ten refused targets are listed; more are counted by kind, with a few ids")
@@ -36,19 +36,19 @@ struct TargetSummaryTests {
         let few = error(rows(10, .refused, "finished") + rows(1, .done, "cancelled"))
         #expect(few?.status == .partly && few?.message == "10 of 11 not cancelled")
         #expect(few?.notes.count == 10 && few?.notes.first == "finished0 is finished")
-        let many = rows(4_000, .refused, "finished") + rows(2, .notFound, "unknown") + rows(5, .done, "cancelled")
+        let many = rows(4_000, .refused, "finished") + rows(2, .unknown, "unknown") + rows(5, .done, "cancelled")
         let error = error(many)
         #expect(error?.message == "4,002 of 4,007 not cancelled")
         #expect(
             error?.notes == ["4,000 finished: finished0 finished1 finished2 …", "2 unknown: unknown0 unknown1"]
         )
-        #expect(TargetSummary(many).text == "4,000 finished, 2 unknown, 5 cancelled")
+        #expect(OutcomeSummary(many).text == "4,000 finished, 2 unknown, 5 cancelled")
     }
 
     @Test("A single target is reported with its own status")
     func single() {
         #expect(error(rows(1, .refused, "finished")) == CLIError(.refused, "finished0 is finished", fix: "fix"))
-        #expect(error(rows(1, .notFound, "unknown"))?.message.contains("no operation unknown0") == true)
+        #expect(error(rows(1, .unknown, "unknown"))?.message.contains("no operation unknown0") == true)
     }
 }
 

@@ -203,7 +203,10 @@ struct OperationsScreenTests {
         _ = model.handle(.enter)
         #expect(model.type("y") == [.change(change, reason: "by hand", expected: 1)])
         var progress = BulkProgress(change, expected: 1)
-        progress.add([id(2), id(3)], ["is finished", nil])
+        progress.add([
+            OperationOutcome(OperationAddress(queue: "mail", id: id(2)), "is finished", "refused", .refused),
+            OperationOutcome(OperationAddress(queue: "mail", id: id(3)), "cancelled", "cancelled"),
+        ])
         model.ingest(progress)
         #expect(model.type("j") == [])
         #expect(model.handle(.escape) == [.stopWork])

@@ -63,8 +63,8 @@ package struct GroupAddVerb: GroupVerb {
 
     private func members(_ references: [IDReference], _ client: SluiceClient) async throws -> [DependencyName] {
         let findings = try await Locator(client).find(references)
-        let missing = zip(references, findings).compactMap { TargetReport.Row($1, of: $0) }
-        if let error = TargetReport(missing, participle: "added", namespace: client.namespace).error { throw error }
+        let missing = zip(references, findings).compactMap { OperationOutcome($1, of: $0) }
+        if let error = OutcomeSummary(missing).error(participle: "added", namespace: client.namespace) { throw error }
         return findings.compactMap { finding in
             if case .found(let location) = finding { DependencyName(location.id, queue: location.queue) } else { nil }
         }

@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 import TerminalText
 
 /// Prints the outcome of each operation as it becomes known, and errors at the end.
@@ -9,7 +10,7 @@ struct ChangeReport {
     private let invocation: Invocation
     private let participle: String
     private let namespace: String
-    private(set) var summary = TargetSummary()
+    private(set) var summary = OutcomeSummary()
     private var array: JSONArrayPrinter?
     private var kept: [String] = []
 
@@ -21,9 +22,9 @@ struct ChangeReport {
         if invocation.format == .csv { print([], showsHeader: invocation.options.showsHeader) }
     }
 
-    mutating func add(_ rows: [TargetReport.Row]) {
+    mutating func add(_ rows: [OperationOutcome]) {
         rows.forEach { summary.add($0) }
-        let done = rows.filter { $0.status == .done }
+        let done = rows.filter { $0.result == .done }
         switch invocation.format {
         case .json, .jsonl: array?.add(rows.map(\.json))
         case .id: invocation.console.print(done.map(\.shownID))
@@ -39,8 +40,8 @@ struct ChangeReport {
         invocation.console.account("\(QuantityText.grouped(summary.doneCount)) \(participle)")
     }
 
-    private func print(_ rows: [TargetReport.Row], showsHeader: Bool) {
-        invocation.console.print(TargetReport.table(rows), .csv, showsHeader: showsHeader)
+    private func print(_ rows: [OperationOutcome], showsHeader: Bool) {
+        invocation.console.print(OperationOutcome.table(rows), .csv, showsHeader: showsHeader)
     }
 
     /// Prints the rest of the report.
@@ -55,7 +56,7 @@ struct ChangeReport {
         } else {
             console.print(summary.text)
         }
-        let refused = summary.error(participle: participle, namespace: namespace, fix: nil)
+        let refused = summary.error(participle: participle, namespace: namespace)
         guard var error = early else {
             if let refused { console.report(refused, asJSON: invocation.format.isJSON) }
             return summary.status

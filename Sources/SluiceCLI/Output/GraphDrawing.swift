@@ -43,10 +43,10 @@ extension GraphDrawing {
                 "\(Self.quoted(node.detail.title(view)))\\n\(place(node))…\(id.id.description.suffix(6)) \(node.detail.state.rawValue)"
             lines.append("  \"\(text(id))\" [label=\"\(label)\"];")
         }
-        for (from, to, policy) in edges {
+        for edge in graph.edges {
             lines.append(
-                "  \"\(text(from))\" -> \"\(text(to))\""
-                    + (policy?.word.map { " [label=\"\($0)\"];" } ?? ";")
+                "  \"\(text(edge.dependency))\" -> \"\(text(edge.dependent))\""
+                    + (edge.policy?.word.map { " [label=\"\($0)\"];" } ?? ";")
             )
         }
         return lines + ["}"]
@@ -55,63 +55,16 @@ extension GraphDrawing {
     /// A row for each edge.
     var table: Table {
         var table = Table(["ID", "NEEDS", "POLICY"].map { TableColumn($0) })
-        for (from, to, policy) in edges {
-            table.append([text(to), text(from), policy.map(Self.word) ?? ""].map { TableCell($0) })
+        for edge in graph.edges {
+            table.append(
+                [text(edge.dependent), text(edge.dependency), edge.policy.map(Self.word) ?? ""].map { TableCell($0) }
+            )
         }
         return table
     }
 
-    /// The object that `docs/schema/graph.json` describes.
-    var json: JSONValue {
-        let path = graph.criticalPath
-        return [
-            "v": 1,
-            "id": .string(detail.id.description),
-            "queue": .string(detail.queue),
-            "time": OperationJSON.time(graph.time),
-            "operations": .array(graph.order.compactMap { graph.nodes[$0].map(operation) }),
-            "edges": .array(edges.map(edge)),
-            "criticalPath": [
-                "ids": .array(path.names.map { .string($0.id.description) }),
-                "milliseconds": .number(Int(path.milliseconds)),
-            ],
-            "isCutShort": .bool(graph.isCutShort),
-        ]
-    }
-
-    private func operation(_ node: OperationGraph.Node) -> JSONValue {
-        [
-            "id": .string(node.detail.id.description), "queue": .string(node.detail.queue),
-            "name": .string(node.detail.envelope.name),
-            "state": .string(node.detail.state.rawValue),
-            "startedAt": OperationJSON.time(node.detail.record.startedAt),
-            "endedAt": OperationJSON.time(node.detail.record.endedAt),
-        ]
-    }
-
     private static func word(_ policy: NeedPolicy) -> String {
         policy.word ?? (policy == .cancel ? policy.rawValue : "")
-    }
-
-    private func edge(from: DependencyName, to: DependencyName, policy: NeedPolicy?) -> JSONValue {
-        [
-            "from": .string(from.id.description), "fromQueue": JSONValue(from.queue),
-            "to": .string(to.id.description), "toQueue": JSONValue(to.queue),
-            "onFailure": policy == .member ? .null : JSONValue(policy?.shown.rawValue),
-        ]
-    }
-
-    /// The edges. The policy is nil if it was not read because the operation has many dependencies.
-    private var edges: [(from: DependencyName, to: DependencyName, policy: NeedPolicy?)] {
-        graph.order.flatMap { id -> [(DependencyName, DependencyName, NeedPolicy?)] in
-            guard let node = graph.nodes[id] else { return [] }
-            return node.needs.map { dependency in
-                let need = node.detail.links.needs.first {
-                    $0.dependency.id == dependency.id && ($0.dependency.queue ?? node.detail.queue) == dependency.queue
-                }
-                return (dependency, id, need?.policy)
-            }
-        }
     }
 
     /// The id, with the queue if that differs from the subject's queue.

@@ -40,7 +40,7 @@ package enum ErrorTranslation {
         let status: ExitStatus =
             switch error.code {
             case .notFound: .notFound
-            case .ambiguous: .usage
+            case .ambiguous, .tooMany: .usage
             case .unreachable: .unreachable
             }
         let fix: String? =

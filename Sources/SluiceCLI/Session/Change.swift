@@ -17,19 +17,19 @@ struct Change: Sendable {
     /// Whether a query finds only operations with a record.
     let needsRecord: Bool
     /// Changes up to 500 operations of a queue, and returns the outcome of each.
-    let apply: @Sendable ([OperationID], String) async throws -> [TargetReport.Row]
+    let apply: @Sendable ([OperationID], String) async throws -> [OperationOutcome]
     /// Applies the change to a reference without a record; nil = the operation is unknown.
-    var applyToMissing: @Sendable (IDReference) async throws -> TargetReport.Row? = { _ in nil }
+    var applyToMissing: @Sendable (IDReference) async throws -> OperationOutcome? = { _ in nil }
     /// Whether named operations are changed in the order of the references, across queues.
     var keepsOrder = false
     /// Called before the operations of a query are changed. The query then searches again.
     var prepare: (@Sendable () async throws -> Void)?
     /// Waits for operations with a requested change; nil = do not wait. The second parameter is the start of the wait.
-    var wait: (@Sendable ([TargetReport.Row], ContinuousClock.Instant) async throws -> [TargetReport.Row])?
+    var wait: (@Sendable ([OperationOutcome], ContinuousClock.Instant) async throws -> [OperationOutcome])?
 
     /// Whether the change of a row is requested but not done yet.
-    private func isUnderWay(_ row: TargetReport.Row) -> Bool {
-        wait != nil && ["requested", "forced"].contains(row.outcome)
+    private func isUnderWay(_ row: OperationOutcome) -> Bool {
+        wait != nil && ["requested", "forced"].contains(row.name)
     }
 }
 
@@ -40,12 +40,13 @@ extension Change {
         if consent.dryRun {
             let details = try await Locator(client).details(references)
             let meant = details.filter { allowed.contains($0.state) }
-            DryRun(
+            let preview = ChangePreview(
                 participle: participle,
                 matches: meant.count,
                 refused: details.count - meant.count,
-                sample: Array(meant.prefix(DryRun.sample))
-            ).print(invocation)
+                sample: Array(meant.prefix(ChangePreview.sampleSize))
+            )
+            invocation.print(preview)
             return .done
         }
         let many = references.count == 1 ? references[0].shown : "\(references.count) operations"
@@ -68,8 +69,8 @@ extension Change {
 
     /// The ids of each call, each id once. Ids of one queue form a call; if the order counts, only adjacent ids of one
     /// queue do.
-    static func calls(_ places: [Location], inOrder: Bool) -> [(queue: String, ids: [OperationID])] {
-        var seen: Set<Location> = []
+    static func calls(_ places: [OperationAddress], inOrder: Bool) -> [(queue: String, ids: [OperationID])] {
+        var seen: Set<OperationAddress> = []
         var calls: [(queue: String, ids: [OperationID])] = []
         for place in places where seen.insert(place).inserted {
             let known = inOrder ? calls.indices.last : calls.firstIndex { $0.queue == place.queue }
@@ -83,20 +84,22 @@ extension Change {
     }
 
     /// Returns the rows, in the order of the references.
-    private func rows(_ targets: ArraySlice<(IDReference, Locator.Finding)>) async throws -> [TargetReport.Row] {
-        var changed: [Location: TargetReport.Row] = [:]
+    private func rows(_ targets: ArraySlice<(IDReference, Locator.Finding)>) async throws -> [OperationOutcome] {
+        var changed: [OperationAddress: OperationOutcome] = [:]
         let places = targets.compactMap { if case .found(let place) = $0.1 { place } else { nil } }
         for (queue, ids) in Self.calls(places, inOrder: keepsOrder) {
-            for (id, row) in zip(ids, try await apply(ids, queue)) { changed[Location(queue: queue, id: id)] = row }
+            for (id, row) in zip(ids, try await apply(ids, queue)) {
+                changed[OperationAddress(queue: queue, id: id)] = row
+            }
         }
-        var rows: [TargetReport.Row] = []
+        var rows: [OperationOutcome] = []
         for (reference, finding) in targets {
             if case .found(let place) = finding, var row = changed[place] {
                 row.reference = reference.shown
                 rows.append(row)
             } else if finding == .notFound, let row = try await applyToMissing(reference) {
                 rows.append(row)
-            } else if let row = TargetReport.Row(finding, of: reference) {
+            } else if let row = OperationOutcome(finding, of: reference) {
                 rows.append(row)
             }
         }
@@ -121,13 +124,14 @@ extension Change {
         walk.unknownQueues.forEach(invocation.console.warn)
         if consent.dryRun {
             let (result, sample) = try await preview(walk)
-            DryRun(
+            let preview = ChangePreview(
                 participle: participle,
                 matches: result.found - result.refused,
                 refused: result.refused,
                 coverage: walk.coverage(of: result),
                 sample: sample
-            ).print(invocation)
+            )
+            invocation.print(preview)
             return .done
         }
         if !invocation.options.assumesYes {
@@ -182,7 +186,7 @@ extension Change {
             progress.show(result, of: walk)
             return false
         }
-        return try await watched.preview(sample: DryRun.sample, of: allowed)
+        return try await watched.preview(sample: ChangePreview.sampleSize, of: allowed)
     }
 }
 
@@ -210,11 +214,11 @@ extension Change {
     private func reported(
         since begun: ContinuousClock.Instant,
         _ interruption: Interruption,
-        _ body: ((_ add: ([TargetReport.Row]) async throws -> Void) async throws -> CLIError?),
-        summary: (TargetSummary) -> Void = { _ in }
+        _ body: ((_ add: ([OperationOutcome]) async throws -> Void) async throws -> CLIError?),
+        summary: (OutcomeSummary) -> Void = { _ in }
     ) async throws -> ExitStatus {
         var report = ChangeReport(invocation, participle: participle, namespace: client.namespace)
-        var underWay: [TargetReport.Row] = []
+        var underWay: [OperationOutcome] = []
         var early: CLIError?
         do {
             early = try await body { rows in

@@ -8,23 +8,20 @@ extension Locator {
     /// - Throws: one error for all references without an operation.
     package func details(_ references: [IDReference]) async throws -> [OperationDetail] {
         let findings = try await find(references)
-        var rows: [TargetReport.Row] = []
+        var outcomes: [OperationOutcome] = []
         var details: [OperationDetail] = []
         for (reference, finding) in zip(references, findings) {
             if case .found(let location) = finding,
                 let detail = try await client.broker.details([location.id], queue: location.queue).first.flatMap({ $0 })
             {
                 details.append(detail)
-                rows.append(
-                    TargetReport.Row(reference: reference.shown, location: location, text: "", outcome: "found")
-                )
+                outcomes.append(OperationOutcome(location, "", "found"))
             } else {
                 let missing = finding.isFound ? Finding.notFound : finding
-                if let row = TargetReport.Row(missing, of: reference) { rows.append(row) }
+                if let outcome = OperationOutcome(missing, of: reference) { outcomes.append(outcome) }
             }
         }
-        let report = TargetReport(rows, participle: "found", namespace: client.namespace)
-        if let error = report.error { throw error }
+        if let error = OutcomeSummary(outcomes).error(participle: "found", namespace: client.namespace) { throw error }
         return details
     }
 }

@@ -35,98 +35,34 @@ package struct Targets: ParsableArguments {
     }
 }
 
-/// The outcomes of targets, for output and exit status.
-package struct TargetReport: Sendable {
-    package struct Row: Sendable {
-        package var reference: String
-        package var location: Location?
-        package var status: ExitStatus
-        /// The outcome as text: `cancelled`, `already finished 3m ago`.
-        package var text: String
-        /// The outcome for programs.
-        package var outcome: String
-        /// The kind of outcome, for counts: `already finished`.
-        package var kind: String
-        package var detail: OperationDetail?
+extension OperationOutcome {
+    package var status: ExitStatus { ExitStatus(rawValue: result.rawValue) ?? .bug }
 
-        package init(
-            reference: String,
-            location: Location? = nil,
-            status: ExitStatus = .done,
-            text: String,
-            outcome: String,
-            kind: String? = nil,
-            detail: OperationDetail? = nil
-        ) {
-            self.kind = kind ?? outcome
-            self.reference = reference
-            self.location = location
-            self.status = status
-            self.text = text
-            self.outcome = outcome
-            self.detail = detail
-        }
-    }
-
-    package var rows: [Row]
-    /// The change as a participle: `cancelled`.
-    package var participle: String
-    package var namespace: String
-    package var fix: String?
-
-    package init(_ rows: [Row], participle: String, namespace: String, fix: String? = nil) {
-        self.rows = rows
-        self.participle = participle
-        self.namespace = namespace
-        self.fix = fix
-    }
-
-    package var error: CLIError? {
-        TargetSummary(rows).error(participle: participle, namespace: namespace, fix: fix)
-    }
-
-    /// A table of rows, for programs that read columns.
-    static func table(_ rows: [Row]) -> Table {
+    /// A table of outcomes, for programs that read columns.
+    static func table(_ outcomes: [OperationOutcome]) -> Table {
         var table = Table(["ID", "QUEUE", "OUTCOME", "MESSAGE"].map { TableColumn($0) })
-        for row in rows {
-            let cells = [row.shownID, row.location?.queue ?? "", row.outcome, row.text]
+        for outcome in outcomes {
+            let cells = [outcome.shownID, outcome.address?.queue ?? "", outcome.name, outcome.text]
             table.append(cells.map { TableCell($0) })
         }
         return table
     }
 }
 
-extension TargetReport.Row {
-    package var shownID: String { location?.id.description ?? reference }
+extension OutcomeSummary {
+    package var status: ExitStatus { .of(results.map { ExitStatus(rawValue: $0.rawValue) ?? .bug }) }
 
-    package var json: JSONValue {
-        [
-            "id": .string(shownID),
-            "queue": JSONValue(location?.queue),
-            "outcome": .string(outcome),
-            "state": JSONValue(detail?.state.rawValue),
-            "exit": .number(status.rawValue),
-            "message": .string(text),
-            "cancel": OperationJSON.cancel(detail?.cancel),
-        ]
-    }
-
-    /// Makes the row of a reference that does not name exactly one operation; nil for one that does.
-    package init?(_ finding: Locator.Finding, of reference: IDReference) {
-        switch finding {
-        case .found: return nil
-        case .notFound:
-            self.init(reference: reference.shown, status: .notFound, text: "is unknown", outcome: "unknown")
-        case .ambiguous(let locations):
-            let ids = locations.prefix(5).map { "\($0.queue)/\($0.id)" }.joined(separator: " ")
-            self.init(
-                reference: reference.shown,
-                status: .usage,
-                text: "matches \(locations.count) operations: \(ids)\(locations.count > 5 ? " …" : ""); "
-                    + "give one of these",
-                outcome: "ambiguous"
-            )
+    /// The error for the refused operations; nil if all were changed.
+    ///
+    /// - Parameter participle: the change: `cancelled`.
+    package func error(participle: String, namespace: String, fix: String? = nil) -> CLIError? {
+        guard let first = firstRefused else { return nil }
+        guard total > 1 else {
+            if first.result == .unknown { return .notFound(first.reference, namespace: namespace) }
+            return CLIError(first.status, "\(first.shownID) \(first.text)", fix: fix)
         }
+        let numbers = "\(QuantityText.grouped(refusedCount)) of \(QuantityText.grouped(total))"
+        return CLIError(status, "\(numbers) not \(participle)", notes: notes, fix: fix)
     }
 }
 

@@ -38,14 +38,10 @@ package struct RetryVerb: ChangeVerb {
     }
 
     package func expanded(_ references: [IDReference], _ client: SluiceClient) async throws -> [IDReference] {
-        tree.tree ? try await DependencyTree.ofRetry(client, references) : references
+        tree.tree ? try await DependencyTree.ofRetry(client.broker, references) : references
     }
 
     package static var kind: ChangeKind { .retry }
-
-    package func change(_ ids: [OperationID], _ queue: String, _ client: SluiceClient) async throws -> [ChangeResult] {
-        try await client.retry(ids, queue: queue)
-    }
 }
 
 package struct RemoveVerb: ChangeVerb {
@@ -70,8 +66,4 @@ package struct RemoveVerb: ChangeVerb {
     package init() {}
 
     package static var kind: ChangeKind { .remove }
-
-    package func change(_ ids: [OperationID], _ queue: String, _ client: SluiceClient) async throws -> [ChangeResult] {
-        try await client.remove(ids, queue: queue)
-    }
 }

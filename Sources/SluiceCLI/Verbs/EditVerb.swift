@@ -158,41 +158,43 @@ private struct Editing: Sendable {
     }
 
     @Sendable
-    func apply(_ ids: [OperationID], _ queue: String) async throws -> [TargetReport.Row] {
+    func apply(_ ids: [OperationID], _ queue: String) async throws -> [OperationOutcome] {
         let details = try await client.broker.details(ids, queue: queue)
         let now =
             wanted.at == nil && editor == nil
             ? 0 : try await client.broker.snapshot(queue: queue, executingRows: 0).time
-        var rows: [TargetReport.Row] = []
+        var rows: [OperationOutcome] = []
         var targets: [Target] = []
         for (id, detail) in zip(ids, details) {
             let location = Location(queue: queue, id: id)
             guard let detail else {
-                rows.append(.init(location, .notFound, "is unknown", "unknown"))
+                rows.append(.init(location, "is unknown", "unknown", .unknown))
                 continue
             }
             do {
                 targets.append(Target(index: rows.count, edit: try edit(detail, now)))
-                rows.append(.init(location, .done, "edited", "edited"))
+                rows.append(.init(location, "edited", "edited"))
             } catch let error as OperationsError where [.refused, .invalidOption, .tooLarge].contains(error.code) {
-                rows.append(.init(location, .refused, error.message, "refused"))
+                rows.append(.init(location, error.message, "refused", .refused))
             }
         }
         let outcomes = try await client.broker.edit(targets.map(\.edit), by: SluiceClient.identity, queue: queue)
         for (target, outcome) in zip(targets, outcomes) {
             guard let refusal = Self.refusal(outcome) else { continue }
             let location = Location(queue: queue, id: target.edit.record.header.id)
-            rows[target.index] = .init(location, refusal.status, refusal.text, refusal.outcome)
+            rows[target.index] = .init(location, refusal.text, refusal.name, refusal.result)
         }
         return rows
     }
 
-    private static func refusal(_ outcome: EditOutcome) -> (status: ExitStatus, text: String, outcome: String)? {
+    private static func refusal(_ outcome: EditOutcome) -> (
+        result: OperationOutcome.Result, text: String, name: String
+    )? {
         switch outcome {
         case .done: nil
         case .outdated: (.refused, "was changed by another client; edit it again", "refused")
         case .refused(let state): (.refused, "is \(state.rawValue)", "refused")
-        case .unknown: (.notFound, "is unknown", "unknown")
+        case .unknown: (.unknown, "is unknown", "unknown")
         }
     }
 
@@ -223,19 +225,6 @@ private struct Editing: Sendable {
             priority: wanted.priority,
             delayMilliseconds: try wanted.delayMilliseconds(now),
             envelope: bytes
-        )
-    }
-}
-
-extension TargetReport.Row {
-    fileprivate init(_ location: Location, _ status: ExitStatus, _ text: String, _ outcome: String) {
-        self.init(
-            reference: location.id.description,
-            location: location,
-            status: status,
-            text: text,
-            outcome: outcome,
-            kind: status == .refused ? "refused" : nil
         )
     }
 }

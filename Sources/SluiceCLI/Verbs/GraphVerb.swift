@@ -61,7 +61,7 @@ package struct GraphVerb: Verb {
         let drawing = GraphDrawing(graph, of: detail, view: invocation.view)
         guard !dot else { return console.print(drawing.dot) }
         switch invocation.format {
-        case .json, .jsonl: console.print(drawing.json, invocation.format)
+        case .json, .jsonl: console.print(graph.json(of: detail), invocation.format)
         case .id: console.print(graph.order.map { $0.queue == detail.queue ? $0.id.description : $0.description })
         case .csv:
             console.print(drawing.table, .csv, showsHeader: invocation.options.showsHeader)

@@ -23,17 +23,13 @@ package struct HoldVerb: ChangeVerb {
     }
 
     @OptionGroup package var selection: Selection
-    @Option(help: "Store this reason with the operations.") var reason = ""
+    @Option(help: "Store this reason with the operations.") package var reason = ""
     @OptionGroup package var consent: Consent
     @OptionGroup package var global: GlobalOptions
 
     package init() {}
 
     package static var kind: ChangeKind { .hold }
-
-    package func change(_ ids: [OperationID], _ queue: String, _ client: SluiceClient) async throws -> [ChangeResult] {
-        try await client.hold(ids, queue: queue, reason: reason)
-    }
 }
 
 package struct ReleaseVerb: ChangeVerb {
@@ -59,8 +55,4 @@ package struct ReleaseVerb: ChangeVerb {
     package init() {}
 
     package static var kind: ChangeKind { .release }
-
-    package func change(_ ids: [OperationID], _ queue: String, _ client: SluiceClient) async throws -> [ChangeResult] {
-        try await client.release(ids, queue: queue)
-    }
 }

@@ -24,7 +24,7 @@ struct OperationCancel: Sendable {
     func run(_ references: [IDReference], _ consent: Consent, withTree: Bool) async throws -> ExitStatus {
         let named = references.map { IDReference(queue: $0.queue ?? queue, $0.part) }
         guard withTree else { return try await change(storesIntent: queue != nil).run(named, consent) }
-        let tree = try await DependencyTree.ofCancel(client, named)
+        let tree = try await DependencyTree.ofCancel(client.broker, named)
         return try await change(storesIntent: queue != nil, roots: tree.roots).run(tree.references, consent)
     }
 
@@ -45,7 +45,7 @@ struct OperationCancel: Sendable {
             allowed: Set(ChangeKind.cancel.allowed),
             needsRecord: false
         ) { ids, queue in
-            var rows: [TargetReport.Row] = []
+            var rows: [OperationOutcome] = []
             var left = ids[...]
             while let root = left.first.map({ roots[$0] }) {
                 let next = left.prefix { roots[$0] == root }
@@ -70,24 +70,26 @@ struct OperationCancel: Sendable {
         in queue: String,
         reason: String,
         storesIntent: Bool
-    ) async throws -> [TargetReport.Row] {
+    ) async throws -> [OperationOutcome] {
         let request = CancelRequest(
             reason: reason,
             by: SluiceClient.identity,
             storesIntent: storesIntent,
             isForced: isForced
         )
-        let outcomes = try await client.broker.cancelWithMembers(ids, request: request, queue: queue)
+        let step = OperationChange(client.broker, .cancel, request, now: invocation.now)
+        var outcomes = try await step.apply(ids, queue: queue)
         // Only JSON shows the current details.
-        let details = invocation.format.isJSON ? try await client.broker.allDetails(ids, queue: queue) : []
-        return zip(ids, outcomes).enumerated().map { index, pair in
-            row(Location(queue: queue, id: pair.0), pair.1, details.indices.contains(index) ? details[index] : nil)
+        guard invocation.format.isJSON else { return outcomes }
+        for (index, detail) in try await client.broker.allDetails(ids, queue: queue).enumerated() {
+            outcomes[index].detail = detail
         }
+        return outcomes
     }
 
     /// Cancels an id without a record, which may be the id of an untracked operation. Finds an executing one in any
     /// queue. A waiting one is found only in the given queue, through the stored cancel.
-    private func cancelUntracked(_ reference: IDReference) async throws -> TargetReport.Row? {
+    private func cancelUntracked(_ reference: IDReference) async throws -> OperationOutcome? {
         let queues = try await client.queues()
         // A text that may be a mistyped end of an id must not be stored.
         let storesIntent = queue != nil && reference.meanings.allSatisfy { $0.id != nil }
@@ -95,46 +97,10 @@ struct OperationCancel: Sendable {
             guard let id = meaning.id else { continue }
             for queue in queues where meaning.queue == nil || meaning.queue == queue {
                 let row = try await rows([id], in: queue, reason: reason, storesIntent: storesIntent)[0]
-                if row.status != .notFound { return row }
+                if row.result != .unknown { return row }
             }
         }
         return nil
-    }
-
-    private func row(_ location: Location, _ outcome: CancelOutcome, _ detail: OperationDetail?) -> TargetReport.Row {
-        var row = TargetReport.Row(
-            reference: location.id.description,
-            location: location,
-            text: "cancelled",
-            outcome: "cancelled",
-            detail: detail
-        )
-        switch outcome {
-        case .cancelled: break
-        case .forced(let worker):
-            (row.text, row.outcome) = ("cancelled by force; later writes of \(worker) for it are refused", "forced")
-            row.kind = "cancelled by force"
-        case .requested(let worker):
-            (row.text, row.outcome, row.kind) = ("cancelling on \(worker)", "requested", "cancelling")
-        case .group:
-            (row.text, row.outcome, row.kind) = ("cancelling its members", "requested", "cancelling")
-        case .ended(.cancelled, at: _):
-            (row.text, row.outcome) = ("was cancelled before", "alreadyCancelled")
-            row.kind = row.text
-        case .ended(let state, let endedAt):
-            row.kind = "already \(state.rawValue)"
-            row.text = "\(row.kind) \(TimeText.relative(endedAt, now: invocation.now))"
-            (row.outcome, row.status) = ("alreadyEnded", .refused)
-        case .unknown(intentStored: true):
-            (row.text, row.outcome) = (
-                "not found yet; the cancel is stored and takes effect when it is claimed", "intentStored"
-            )
-            row.kind = "not found yet; the cancel is stored"
-        case .unknown(intentStored: false):
-            (row.text, row.outcome, row.status) = ("is unknown", "unknown", .notFound)
-            row.kind = row.outcome
-        }
-        return row
     }
 }
 
@@ -142,17 +108,17 @@ struct OperationCancel: Sendable {
 
 extension OperationCancel {
     private func waited(
-        _ rows: [TargetReport.Row],
+        _ rows: [OperationOutcome],
         deadline: ContinuousClock.Instant
-    ) async throws -> [TargetReport.Row] {
+    ) async throws -> [OperationOutcome] {
         let rows = try await stoppedByForce(rows, deadline: deadline)
-        let running = rows.filter { $0.outcome == "requested" }.compactMap(\.location)
+        let running = rows.filter { $0.name == "requested" }.compactMap(\.address)
         guard !running.isEmpty else { return rows }
         let started = ContinuousClock.now
         let ends = try await end(of: running, deadline: deadline)
         let time = DurationText.precise(ContinuousClock.now - started)
         return rows.map { row in
-            guard row.outcome == "requested", let location = row.location else { return row }
+            guard row.name == "requested", let location = row.address else { return row }
             return Self.stopped(row, ends[location], after: time)
         }
     }
@@ -179,15 +145,15 @@ extension OperationCancel {
 
     /// Waits until the workers have reported that the bodies of operations cancelled by force have stopped.
     private func stoppedByForce(
-        _ rows: [TargetReport.Row],
+        _ rows: [OperationOutcome],
         deadline: ContinuousClock.Instant
-    ) async throws -> [TargetReport.Row] {
+    ) async throws -> [OperationOutcome] {
         var rows = rows
         let started = ContinuousClock.now
-        var open = rows.indices.filter { rows[$0].outcome == "forced" && rows[$0].location != nil }
+        var open = rows.indices.filter { rows[$0].name == "forced" && rows[$0].address != nil }
         while !open.isEmpty {
             for index in open {
-                guard let location = rows[index].location else { continue }
+                guard let location = rows[index].address else { continue }
                 let waiter = EndWaiter(client, console: invocation.console)
                 let found = try await waiter.read([location], until: deadline)[0]
                 rows[index].detail = found
@@ -203,31 +169,31 @@ extension OperationCancel {
             let worker = rows[index].detail?.cancel?.forced?.worker ?? "its worker"
             rows[index].text =
                 "cancelled by force, but \(worker) has not reported within \(time) that the body has stopped"
-            (rows[index].kind, rows[index].status) = ("cancelled by force, not known to have stopped", .timedOut)
+            (rows[index].kind, rows[index].result) = ("cancelled by force, not known to have stopped", .stillRunning)
         }
         return rows
     }
 
     private static func stopped(
-        _ row: TargetReport.Row,
+        _ row: OperationOutcome,
         _ detail: OperationDetail?,
         after time: String
-    ) -> TargetReport.Row {
+    ) -> OperationOutcome {
         var row = row
         row.detail = detail ?? row.detail
         switch detail?.state {
         case .cancelled:
-            (row.text, row.outcome) = ("cancelled after \(time)", "cancelled")
-            row.kind = row.outcome
+            (row.text, row.name) = ("cancelled after \(time)", "cancelled")
+            row.kind = row.name
         case let state? where state.isTerminal:
-            (row.text, row.outcome, row.status) = (
+            (row.text, row.name, row.result) = (
                 "ended \(state.rawValue) before the cancel reached it", "alreadyEnded", .refused
             )
             row.kind = row.text
         default:
             let step =
                 detail?.cancel?.acknowledgedAt == nil ? "requested, not acknowledged" : "acknowledged, not stopped"
-            (row.text, row.outcome, row.status) = ("is still running after \(time): \(step)", "notStopped", .timedOut)
+            (row.text, row.name, row.result) = ("is still running after \(time): \(step)", "notStopped", .stillRunning)
             row.kind = "still running"
         }
         return row

@@ -71,13 +71,13 @@ struct QueueCancel: Sendable {
             client.broker,
             query,
             view: invocation.view,
-            limit: DryRun.sample,
-            scanLimit: DryRun.sample
+            limit: ChangePreview.sampleSize,
+            scanLimit: ChangePreview.sampleSize
         )
         var sample: [OperationDetail] = []
         _ = try await walk.run(from: nil) { sample += $0 }
         let matches = try await client.broker.extent(of: query, in: queues).total
-        DryRun(participle: "cancelled", matches: matches, sample: sample).print(invocation)
+        invocation.print(ChangePreview(participle: "cancelled", matches: matches, sample: sample))
         return .done
     }
 
@@ -157,11 +157,19 @@ extension QueueCancel {
         let console = invocation.console
         console.clearStatus()
         let left = waited ? cancelled.reduce(0) { $0 + $1.left } : 0
-        switch invocation.format {
-        case .json, .jsonl: console.print(json(cancelled, left: left, waited: waited), invocation.format)
-        case .id: console.print(cancelled.map(\.queue))
-        case .csv: console.print(table(cancelled, waited: waited), .csv, showsHeader: invocation.options.showsHeader)
-        case .table, .wide: console.print(lines(cancelled, time: time, waited: waited))
+        if invocation.format.isText {
+            console.print(lines(cancelled, time: time, waited: waited))
+        } else {
+            let report = RowReport(cancelled, Self.columns(waited: waited))
+            invocation.print(report, names: cancelled.map(\.queue)) { queues in
+                [
+                    "v": 1,
+                    "waiting": .number(cancelled.reduce(0) { $0 + $1.waiting }),
+                    "executing": .number(cancelled.reduce(0) { $0 + $1.executing }),
+                    "stillRunning": waited ? .number(left) : .null,
+                    "queues": .array(queues),
+                ]
+            }
         }
         guard left > 0 else { return .done }
         let error = CLIError(
@@ -181,26 +189,12 @@ extension QueueCancel {
         }
     }
 
-    private func table(_ cancelled: [Cancelled], waited: Bool) -> Table {
-        var table = Table(["QUEUE", "WAITING", "EXECUTING", "LEFT"].map { TableColumn($0) })
-        for queue in cancelled {
-            let left = waited ? "\(queue.left)" : ""
-            table.append([queue.queue, "\(queue.waiting)", "\(queue.executing)", left].map { TableCell($0) })
-        }
-        return table
-    }
-
-    private func json(_ cancelled: [Cancelled], left: Int, waited: Bool) -> JSONValue {
+    private static func columns(waited: Bool) -> [ReportColumn<Cancelled>] {
         [
-            "v": 1,
-            "waiting": .number(cancelled.reduce(0) { $0 + $1.waiting }),
-            "executing": .number(cancelled.reduce(0) { $0 + $1.executing }),
-            "stillRunning": waited ? .number(left) : .null,
-            "queues": .array(
-                cancelled.map {
-                    ["name": .string($0.queue), "waiting": .number($0.waiting), "executing": .number($0.executing)]
-                }
-            ),
+            .text("QUEUE", field: "name") { $0.queue },
+            .count("WAITING", field: "waiting") { Int64($0.waiting) },
+            .count("EXECUTING", field: "executing") { Int64($0.executing) },
+            .count("LEFT", field: "stillRunning") { waited ? Int64($0.left) : nil },
         ]
     }
 }

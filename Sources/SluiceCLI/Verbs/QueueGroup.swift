@@ -227,11 +227,3 @@ private struct QueueSwitch: Sendable {
         return "\(queue) paused" + (duration.map { " for \(DurationText.short($0))" } ?? "")
     }
 }
-
-/// Makes the JSON object of a queue.
-enum QueueJSON {
-    static func object(_ snapshot: QueueSnapshot) -> JSONValue {
-        guard let members = StatsJSON.queue(snapshot).objectValue?.members else { return .null }
-        return .object(JSONObject([("v", 1)] + members.map { ($0.key, $0.value) }))
-    }
-}

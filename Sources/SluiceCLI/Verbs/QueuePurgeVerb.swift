@@ -43,7 +43,7 @@ package struct QueuePurgeVerb: Verb {
         }
         let all = waiting.values.reduce(0, +)
         if consent.dryRun {
-            DryRun(participle: "removed", matches: all, sample: []).print(invocation)
+            invocation.print(ChangePreview(participle: "removed", matches: all, sample: []))
             return .done
         }
         let place = queues.count == 1 ? "queue \(queues[0])" : "\(queues.count) queues"

@@ -84,32 +84,24 @@ private struct Rerun: Sendable {
     let invocation: Invocation
 
     @Sendable
-    func apply(_ ids: [OperationID], _ place: String) async throws -> [TargetReport.Row] {
+    func apply(_ ids: [OperationID], _ place: String) async throws -> [OperationOutcome] {
         let details = try await client.broker.details(ids, queue: place)
-        var rows: [TargetReport.Row] = []
+        var rows: [OperationOutcome] = []
         var new: [NewOperation] = []
         for (id, detail) in zip(ids, details) {
             let reference = id.description
             guard let detail else {
-                rows.append(.init(reference: reference, status: .notFound, text: "is unknown", outcome: "unknown"))
+                rows.append(.init(reference: reference, result: .unknown, text: "is unknown", name: "unknown"))
                 continue
             }
             do {
                 let operation = try operation(detail)
                 let location = Location(queue: queue ?? place, id: operation.id)
                 new.append(operation)
-                rows.append(.init(reference: reference, location: location, text: "rerun of \(id)", outcome: "rerun"))
+                rows.append(.init(reference: reference, address: location, text: "rerun of \(id)", name: "rerun"))
             } catch let error as OperationsError where error.code == .refused {
                 let location = Location(queue: place, id: id)
-                rows.append(
-                    .init(
-                        reference: reference,
-                        location: location,
-                        status: .refused,
-                        text: error.message,
-                        outcome: "refused"
-                    )
-                )
+                rows.append(.init(location, error.message, "refused", .refused))
             }
         }
         _ = try await client.outcomes(new, queue: queue ?? place, durability: .none)

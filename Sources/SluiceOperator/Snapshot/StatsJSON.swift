@@ -117,3 +117,11 @@ extension OperatorTrace {
         ["at": .string(TimeText.rfc3339(at)), "by": .string(by), "reason": .string(reason)]
     }
 }
+
+/// Makes the JSON object of a queue.
+package enum QueueJSON {
+    package static func object(_ snapshot: QueueSnapshot) -> JSONValue {
+        guard let members = StatsJSON.queue(snapshot).objectValue?.members else { return .null }
+        return .object(JSONObject([("v", 1)] + members.map { ($0.key, $0.value) }))
+    }
+}

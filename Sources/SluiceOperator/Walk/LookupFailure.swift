@@ -6,6 +6,8 @@ package struct LookupFailure: Error, Equatable, CustomStringConvertible {
         case notFound
         /// The name matches several.
         case ambiguous
+        /// More operations than a command changes.
+        case tooMany
         /// A cluster node that may know the name does not answer.
         case unreachable
     }

@@ -1,35 +1,16 @@
-import ArgumentParser
 import Operations
-import Sluice
-import SluiceOperator
-
-/// `--tree`: the command also applies to the dependents of the named operations.
-package struct TreeFlag: ParsableArguments {
-    @Flag(help: "Include direct and indirect dependents; --dry-run shows how many operations are affected.")
-    var tree = false
-
-    package init() {}
-
-    func check(_ selection: Selection) throws(CLIError) {
-        guard !tree || !selection.isQuery else {
-            throw .usage(
-                "--tree needs ids of operations; it does not apply to -w and -t",
-                fix: "drop -w and -t, or --tree"
-            )
-        }
-    }
-}
+import Selectors
 
 /// Finds direct and indirect dependents of operations.
-struct DependencyTree: Sendable {
+package struct DependencyTree: Sendable {
     /// The references with all dependents. For each dependent, `roots` has the named operation that it depends on.
-    struct Expansion: Sendable {
-        var references: [IDReference]
-        var roots: [OperationID: OperationID] = [:]
+    package struct Expansion: Sendable {
+        package var references: [IDReference]
+        package var roots: [OperationID: OperationID] = [:]
     }
 
     private static let most = 20_000
-    let client: SluiceClient
+    let broker: any MonitorBroker
     /// Whether the command applies to a dependent. The search does not visit the dependents of one that is left out.
     let isMeant: @Sendable (_ dependent: OperationDetail, _ named: Named) -> Bool
 
@@ -42,8 +23,11 @@ struct DependencyTree: Sendable {
 
     /// Expands a cancel by the dependents that have not ended. The last dependents come first, so no cancelled
     /// operation starts its dependents.
-    static func ofCancel(_ client: SluiceClient, _ references: [IDReference]) async throws -> Expansion {
-        let tree = DependencyTree(client: client) { dependent, _ in
+    package static func ofCancel(
+        _ broker: any MonitorBroker,
+        _ references: [IDReference]
+    ) async throws -> Expansion {
+        let tree = DependencyTree(broker: broker) { dependent, _ in
             !dependent.state.isTerminal && dependent.links.needCount > 0
         }
         var expansion = try await tree.expanded(references)
@@ -53,8 +37,11 @@ struct DependencyTree: Sendable {
 
     /// Expands a retry by the operations that were cancelled because of the named ones, or together with them by
     /// `cancel --tree`.
-    static func ofRetry(_ client: SluiceClient, _ references: [IDReference]) async throws -> [IDReference] {
-        let tree = DependencyTree(client: client) { dependent, named in
+    package static func ofRetry(
+        _ broker: any MonitorBroker,
+        _ references: [IDReference]
+    ) async throws -> [IDReference] {
+        let tree = DependencyTree(broker: broker) { dependent, named in
             if named.ids.contains(dependent.id) { return true }
             guard dependent.state == .cancelled, let cancel = dependent.cancel else { return false }
             guard let mark = TreeMark(cancel.reason) else { return cancel.by == "dependency" }
@@ -68,7 +55,7 @@ struct DependencyTree: Sendable {
     /// The references, followed by references to the dependents; each once.
     private func expanded(_ references: [IDReference]) async throws -> Expansion {
         var expansion = Expansion(references: references)
-        let roots = try await Locator(client).find(references).compactMap { finding in
+        let roots = try await OperationLookup(broker).find(references).compactMap { finding in
             if case .found(let root) = finding { root } else { nil }
         }
         let named = try await read(roots)
@@ -79,9 +66,10 @@ struct DependencyTree: Sendable {
                 expansion.roots[location.id] = expansion.roots[location.id] ?? root.id
             }
             guard expansion.references.count <= Self.most else {
-                throw CLIError.usage(
+                throw LookupFailure(
+                    .tooMany,
                     "more than 20,000 operations depend on these; nothing was changed",
-                    fix: "\(Program.name) cancel -w QUERY"
+                    fix: .command("cancel -w QUERY")
                 )
             }
         }
@@ -90,24 +78,24 @@ struct DependencyTree: Sendable {
         return expansion
     }
 
-    private func read(_ roots: [Location]) async throws -> Named {
+    private func read(_ roots: [OperationAddress]) async throws -> Named {
         var named = Named(ids: Set(roots.map(\.id)), marks: [])
         for (queue, roots) in Dictionary(grouping: roots, by: \.queue) {
-            let details = try await client.broker.allDetails(roots.map(\.id), queue: queue)
+            let details = try await broker.allDetails(roots.map(\.id), queue: queue)
             named.marks.formUnion(details.compactMap { ($0?.cancel).flatMap { TreeMark($0.reason) }?.root })
         }
         return named
     }
 
-    private func dependents(of root: Location, _ named: Named) async throws -> [Location] {
-        var seen: Set<Location> = [root]
+    private func dependents(of root: OperationAddress, _ named: Named) async throws -> [OperationAddress] {
+        var seen: Set<OperationAddress> = [root]
         var layer = [root]
-        var found: [Location] = []
+        var found: [OperationAddress] = []
         while !layer.isEmpty, found.count <= Self.most {
-            var next: [Location] = []
+            var next: [OperationAddress] = []
             for location in layer {
-                let edges = try await client.broker.edges(.dependents, of: location.id, queue: location.queue)
-                let locations = edges.map { Location(queue: $0.queue ?? location.queue, id: $0.id) }
+                let edges = try await broker.edges(.dependents, of: location.id, queue: location.queue)
+                let locations = edges.map { OperationAddress(queue: $0.queue ?? location.queue, id: $0.id) }
                 next += locations.filter { seen.insert($0).inserted }
             }
             layer = try await meant(next, named)
@@ -117,12 +105,12 @@ struct DependencyTree: Sendable {
     }
 
     /// The locations to which the command applies, in their order.
-    private func meant(_ locations: [Location], _ named: Named) async throws -> [Location] {
-        var meant: Set<Location> = []
+    private func meant(_ locations: [OperationAddress], _ named: Named) async throws -> [OperationAddress] {
+        var meant: Set<OperationAddress> = []
         for (queue, locations) in Dictionary(grouping: locations, by: \.queue) {
-            let details = try await client.broker.allDetails(locations.map(\.id), queue: queue)
+            let details = try await broker.allDetails(locations.map(\.id), queue: queue)
             for detail in details.compactMap({ $0 }) where isMeant(detail, named) {
-                meant.insert(Location(queue: queue, id: detail.id))
+                meant.insert(OperationAddress(queue: queue, id: detail.id))
             }
         }
         return locations.filter { meant.contains($0) }
@@ -132,10 +120,10 @@ struct DependencyTree: Sendable {
 /// The mark of `cancel --tree` in the reason of a cancel: `with ID`, `with ID: wrong file`.
 ///
 /// `retry --tree` retries the operations with the mark of the named operation.
-struct TreeMark: Sendable {
-    let root: OperationID
+package struct TreeMark: Sendable {
+    package let root: OperationID
 
-    init?(_ reason: String) {
+    package init?(_ reason: String) {
         let words = reason.split(separator: " ", maxSplits: 2)
         guard words.count > 1, words[0] == "with", let root = OperationID(String(words[1].prefix(26))),
             words[1].dropFirst(26).allSatisfy({ $0 == ":" })
@@ -143,7 +131,7 @@ struct TreeMark: Sendable {
         self.root = root
     }
 
-    static func reason(_ reason: String, with root: OperationID) -> String {
+    package static func reason(_ reason: String, with root: OperationID) -> String {
         reason.isEmpty ? "with \(root)" : "with \(root): \(reason)"
     }
 }

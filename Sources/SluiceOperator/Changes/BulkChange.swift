@@ -68,14 +68,14 @@ package struct BulkProgress: Sendable, Equatable {
         self.expected = expected
     }
 
-    package mutating func add(_ ids: [OperationID], _ reasons: [String?]) {
-        for (id, reason) in zip(ids, reasons) {
-            guard let reason else {
+    package mutating func add(_ outcomes: [OperationOutcome]) {
+        for outcome in outcomes {
+            guard outcome.result != .done, let id = outcome.address?.id else {
                 done += 1
                 continue
             }
             refused += 1
-            if refusals.count < Self.keptRefusals { refusals.append(BulkRefusal(id: id, reason: reason)) }
+            if refusals.count < Self.keptRefusals { refusals.append(BulkRefusal(id: id, reason: outcome.text)) }
         }
     }
 }
@@ -119,12 +119,13 @@ package struct BulkRun: Sendable {
     package func run(reason: String, by: String, expected: Int, _ report: (BulkProgress) -> Void) async {
         var progress = BulkProgress(change, expected: expected)
         let request = CancelRequest(reason: reason, by: by, storesIntent: true)
+        let step = OperationChange(broker, change.kind, request)
         do {
             let isComplete = try await eachChunk { queue, ids in
                 // Waiting for Redis can be stopped here, before the step is sent.
                 try await broker.requireAnswer(of: queue)
                 try Task.checkCancellation()
-                progress.add(ids, try await apply(ids, request, queue: queue))
+                progress.add(try await step.apply(ids, queue: queue))
                 report(progress)
             }
             progress.end = isComplete ? .complete : .stopped
@@ -156,36 +157,6 @@ package struct BulkRun: Sendable {
         query = try await broker.resolving(query)
         let needsRecord = change.kind.needsRecord
         return try await ChangeWalk(broker: broker, query: query, view: view, needsRecord: needsRecord)
-    }
-
-    /// - Returns: for each operation the reason of a refusal; nil = the change is done, or requested.
-    private func apply(_ ids: [OperationID], _ request: CancelRequest, queue: String) async throws -> [String?] {
-        switch change.kind {
-        case .cancel: try await broker.cancelWithMembers(ids, request: request, queue: queue).map(Self.refusal)
-        case .retry:
-            try await broker.retryWithMembers(ids, by: request.by, queue: queue).map(Self.refusal)
-        case .hold:
-            try await broker.hold(ids, by: request.by, reason: request.reason, queue: queue).map(Self.refusal)
-        case .release: try await broker.release(ids, by: request.by, queue: queue).map(Self.refusal)
-        case .remove: try await broker.remove(ids, by: request.by, queue: queue).map(Self.refusal)
-        }
-    }
-
-    private static func refusal(_ outcome: CancelOutcome) -> String? {
-        switch outcome {
-        case .cancelled, .requested, .forced, .group, .ended(.cancelled, _): nil
-        case .ended(let state, _): "is \(state.rawValue)"
-        case .unknown(let isStored): isStored ? nil : "is unknown"
-        }
-    }
-
-    private static func refusal(_ outcome: ChangeOutcome) -> String? {
-        switch outcome {
-        case .done: nil
-        case .refused(let state): "is \(state.rawValue)"
-        case .taken(let id): "has a unique key that \(id) has"
-        case .unknown: "is unknown"
-        }
     }
 
     /// Splits addresses into chunks for one call each, by queue.
