@@ -11,10 +11,10 @@ extension RedisBroker {
         guard !operations.isEmpty else { return [] }
         precondition(operations.count <= SluiceDefaults.batch, "at most \(SluiceDefaults.batch) operations a call")
         try await register(queue)
-        guard GroupCommit.accepts(operations) else {
+        guard CommitBatch.accepts(operations) else {
             return try await answer(to: call(operations[...], queue), queue) { Task.isCancelled }
         }
-        return try await groups.enqueue(operations, queue: queue, call: committing(queue))
+        return try await commits.enqueue(operations, queue: queue, call: committing(queue))
     }
 
     package func enqueueAll(
@@ -23,8 +23,8 @@ extension RedisBroker {
         progress: (Int) -> Void
     ) async throws -> [EnqueueOutcome] {
         try await register(queue)
-        if !operations.isEmpty, GroupCommit.accepts(operations) {
-            let outcomes = try await groups.enqueue(operations, queue: queue, call: committing(queue))
+        if !operations.isEmpty, CommitBatch.accepts(operations) {
+            let outcomes = try await commits.enqueue(operations, queue: queue, call: committing(queue))
             progress(outcomes.count)
             return outcomes
         }
@@ -57,7 +57,7 @@ extension RedisBroker {
     }
 
     /// Returns the function that sends one commit batch.
-    private func committing(_ queue: String) -> GroupCommit.Call {
+    private func committing(_ queue: String) -> CommitBatch.Call {
         { operations, isGivenUp in try await self.answer(to: self.call(operations[...], queue), queue, isGivenUp) }
     }
 

@@ -20,7 +20,7 @@ package final class RedisBroker: Broker, SpreadBroker {
     let subscriptions: Subscriptions
     let confirmations: Confirmations
     let ledger = CallLedger()
-    let groups: GroupCommit
+    let commits: CommitBatch
     package let configuration: RedisBrokerConfiguration
     package var endpoint: RedisEndpoint { link.endpoint }
     package let isSpread: Bool
@@ -44,7 +44,7 @@ package final class RedisBroker: Broker, SpreadBroker {
         self.configuration = configuration
         self.logger = logger
         isSpread = endpoint.isCluster
-        groups = GroupCommit(patience: configuration.commandDeadline)
+        commits = CommitBatch(patience: configuration.commandDeadline)
         namespace = configuration.namespace
         keys = Keys(namespace: configuration.namespace, database: endpoint.database)
         scripts = ScriptLibrary(testClock: configuration.testClock, edit: configuration.scriptEdit)

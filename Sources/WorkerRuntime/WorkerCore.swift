@@ -38,7 +38,7 @@ final class WorkerCore: Sendable {
     /// Raised with every change during a burst; the end of a burst waits for it.
     let pause = Signal()
     /// Names of claimed operations that cannot run here.
-    let unknownNames = UnknownNames()
+    let unhandledNameLog = UnhandledNameLog()
     /// Asks the heartbeat's thread for an extra heartbeat.
     let beatNow = BeatRequest()
     /// Queues in which a sweep is due.

@@ -181,8 +181,8 @@ struct RunningTests {
     }
 
     @Test("Each unhandled name is logged once a minute, with the number of operations")
-    func unknownNames() {
-        let (names, start) = (UnknownNames(), ContinuousClock.now)
+    func unhandledNameLog() {
+        let (names, start) = (UnhandledNameLog(), ContinuousClock.now)
         #expect(names.note("a", start) == .init(name: "a", count: 1))
         #expect(names.note("b", start) == .init(name: "b", count: 1))
         #expect(names.note("a", start + .seconds(1)) == nil && names.note("a", start + .seconds(59)) == nil)
@@ -192,10 +192,10 @@ struct RunningTests {
 
     @Test("Impossible names, and names beyond a hundred a minute, are counted together")
     func madeUpNames() {
-        let (names, start) = (UnknownNames(), ContinuousClock.now)
+        let (names, start) = (UnhandledNameLog(), ContinuousClock.now)
         #expect(names.note("", start) == .init(name: nil, count: 1))
         #expect(names.note(String(repeating: "x", count: 1 << 20), start) == nil)
-        for number in 1...UnknownNames.most {
+        for number in 1...UnhandledNameLog.most {
             #expect(names.note("made.up.\(number)", start + .seconds(30)) == .init(name: "made.up.\(number)", count: 1))
         }
         #expect(names.note("one.more", start + .seconds(59)) == nil)

@@ -12,7 +12,7 @@ extension LocalOperation {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { register($0, number: number, evenIfCancelled: false) }
         } onCancel: {
-            let waiter = locked { _ in annex?.waiters.removeValue(forKey: number) }
+            let waiter = locked { _ in extras?.waiters.removeValue(forKey: number) }
             waiter?.resume(throwing: CancellationError())
         }
     }
@@ -38,7 +38,7 @@ extension LocalOperation {
     public func onEnd(_ hook: @escaping @Sendable (LocalOperationEnding) -> Void) {
         let hasEnded = locked { _ -> Bool in
             guard !guardedState.isTerminal else { return true }
-            orMakeAnnex.hooks.append(hook)
+            orMakeExtras.hooks.append(hook)
             return false
         }
         if hasEnded { hook(ending) }
@@ -62,7 +62,7 @@ extension LocalOperation {
         let hasEnded = locked { _ -> Bool in
             continuation.yield(LocalOperationChange(operation: self, kind: .state(guardedState)))
             guard !guardedState.isTerminal else { return true }
-            orMakeAnnex.streams[number] = continuation
+            orMakeExtras.streams[number] = continuation
             return false
         }
         if hasEnded { continuation.finish() }
@@ -71,12 +71,12 @@ extension LocalOperation {
 
     private func forgetStream(_ number: UInt64) {
         // Release the stream outside of the lock: it may hold unread changes.
-        let stream = locked { _ in annex?.streams.removeValue(forKey: number) }
+        let stream = locked { _ in extras?.streams.removeValue(forKey: number) }
         _ = stream
     }
 
     /// The last reported progress; nil before the first report.
-    public var progress: LocalOperationProgress? { locked { _ in annex?.progress } }
+    public var progress: LocalOperationProgress? { locked { _ in extras?.progress } }
 
     /// Reports progress. A body calls `LocalOperation.current?.report(progress: 0.5)`.
     ///
@@ -88,9 +88,9 @@ extension LocalOperation {
         let progress = LocalOperationProgress(fraction: min(max(fraction, 0), 1), message: message)
         let context = locked { scheduler -> OperationContext? in
             guard guardedState == .executing else { return nil }
-            orMakeAnnex.progress = progress
+            orMakeExtras.progress = progress
             scheduler.note(self, .progress(progress))
-            return annex?.context
+            return extras?.context
         }
         context?.progress(progress.fraction, message)
     }
@@ -100,13 +100,13 @@ extension LocalOperation {
         let context = locked { scheduler -> OperationContext? in
             guard guardedState == .executing else { return nil }
             scheduler.note(self, .log(line))
-            return annex?.context
+            return extras?.context
         }
         context?.log(line)
     }
 
     /// The id, attempt, fence and checkpoint of the enqueued operation that a worker runs; nil in a local queue.
-    public var context: OperationContext? { locked { _ in annex?.context } }
+    public var context: OperationContext? { locked { _ in extras?.context } }
 
     private func register(
         _ waiter: CheckedContinuation<OperationState, any Error>,
@@ -116,7 +116,7 @@ extension LocalOperation {
         let answer = locked { _ -> Result<OperationState, any Error>? in
             if guardedState.isTerminal { return .success(guardedState) }
             if !evenIfCancelled, Task.isCancelled { return .failure(CancellationError()) }
-            orMakeAnnex.waiters[number] = waiter
+            orMakeExtras.waiters[number] = waiter
             return nil
         }
         if let answer { waiter.resume(with: answer) }

@@ -40,7 +40,7 @@ public class LocalOperation: @unchecked Sendable {
     /// Read by the executor task before the body, without the lock.
     let hasRunTimeout: Bool
     var links: DependencyLinks?
-    var annex: Annex?
+    var extras: OperationExtras?
     var executorTask: ExecutorTask?
 
     struct Flags: OptionSet {
@@ -57,7 +57,7 @@ public class LocalOperation: @unchecked Sendable {
         lane = UInt8(options.priority.lane)
         quality = Quality(options.qualityOfService)
         hasRunTimeout = options.runTimeout != nil
-        if options.needsAnnex { annex = Annex(options) }
+        if options.needsExtras { extras = OperationExtras(options) }
     }
 
     /// Makes an operation with all defaults, for a queue.
@@ -110,10 +110,10 @@ enum BodyEnd: Sendable {
 // MARK: - Home
 
 extension LocalOperation {
-    var orMakeAnnex: Annex {
-        if let annex { return annex }
-        let made = Annex()
-        annex = made
+    var orMakeExtras: OperationExtras {
+        if let extras { return extras }
+        let made = OperationExtras()
+        extras = made
         return made
     }
 
@@ -193,7 +193,7 @@ extension LocalOperation {
 
     /// The reason of the cancel; nil without a cancel.
     public var cancelReason: String? {
-        locked { _ in flags.contains(.cancelRequested) ? annex?.cancelReason ?? "" : nil }
+        locked { _ in flags.contains(.cancelRequested) ? extras?.cancelReason ?? "" : nil }
     }
 
     /// The reason, author and time of the cancel request; nil without a cancel. In a worker this is the cancel of the
@@ -205,7 +205,7 @@ extension LocalOperation {
     }
 
     /// A name to display.
-    public var name: String? { locked { _ in annex?.name } }
+    public var name: String? { locked { _ in extras?.name } }
 
     /// The priority. A change has no effect after the start.
     public var priority: OperationPriority {
@@ -220,7 +220,7 @@ extension LocalOperation {
     public var attempts: Int { locked { _ in guardedAttempts } }
 
     /// The number of the attempt, for a caller that holds the lock. A run that snoozed uses no attempt.
-    var guardedAttempts: Int { Int(attempt - (annex?.snoozes ?? 0)) }
+    var guardedAttempts: Int { Int(attempt - (extras?.snoozes ?? 0)) }
 
     /// Cancels the operation. A waiting one ends at once, even in a suspended queue.
     ///

@@ -42,10 +42,10 @@ public struct LocalOperationOptions: Sendable {
         self.retry = retry
     }
 
-    var needsAnnex: Bool { name != nil || runTimeout != nil || !(retry?.isNever ?? true) }
+    var needsExtras: Bool { name != nil || runTimeout != nil || !(retry?.isNever ?? true) }
 }
 
-extension Annex {
+extension OperationExtras {
     convenience init(_ options: LocalOperationOptions) {
         self.init()
         name = options.name

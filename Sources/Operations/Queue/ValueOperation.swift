@@ -84,17 +84,17 @@ public final class ValueOperation<Output: Sendable>: LocalOperation, @unchecked 
 extension LocalOperation {
     /// Decides the next step after an error. Calls the user's code outside of the lock.
     func judge(_ error: any Error) -> (any Error, RetryDecision) {
-        let (isOverdue, isCancelled, annex, attempt) = locked { _ in
-            (flags.contains(.overdue), flags.contains(.cancelRequested), self.annex, guardedAttempts)
+        let (isOverdue, isCancelled, extras, attempt) = locked { _ in
+            (flags.contains(.overdue), flags.contains(.cancelRequested), self.extras, guardedAttempts)
         }
-        guard let annex, !isCancelled else { return (error, .dead) }
-        let error: any Error = isOverdue ? OperationsError.overdue(annex.runTimeout ?? .zero) : error
-        return (error, annex.retry(error, attempt: attempt))
+        guard let extras, !isCancelled else { return (error, .dead) }
+        let error: any Error = isOverdue ? OperationsError.overdue(extras.runTimeout ?? .zero) : error
+        return (error, extras.retry(error, attempt: attempt))
     }
 
     /// Whether a `Snooze` of the body counts. A body at its time limit has failed; in a worker the enqueued operation
     /// snoozes instead.
-    var maySnooze: Bool { locked { _ in !flags.contains(.overdue) && annex?.context == nil } }
+    var maySnooze: Bool { locked { _ in !flags.contains(.overdue) && extras?.context == nil } }
 
     /// The end of the operation. Valid after the end.
     var ending: LocalOperationEnding { locked { _ in guardedEnding } }
@@ -103,8 +103,8 @@ extension LocalOperation {
     var guardedEnding: LocalOperationEnding {
         LocalOperationEnding(
             state: guardedState,
-            error: guardedState == .finished ? nil : annex?.failure ?? thrownError,
-            cancelReason: flags.contains(.cancelRequested) ? annex?.cancelReason ?? "" : nil,
+            error: guardedState == .finished ? nil : extras?.failure ?? thrownError,
+            cancelReason: flags.contains(.cancelRequested) ? extras?.cancelReason ?? "" : nil,
             attempts: guardedAttempts
         )
     }

@@ -86,7 +86,7 @@ struct Executor: Sendable {
     /// Settles an operation with a name that is not registered here. The operation waits for a worker that knows the
     /// name. If it cannot wait for the name, it is delayed by a random time.
     private func unknownName(_ operation: HeldOperation, _ envelope: OperationEnvelope) -> Settlement {
-        if let notice = core.unknownNames.note(envelope.name, .now) {
+        if let notice = core.unhandledNameLog.note(envelope.name, .now) {
             core.logger.warning(
                 "this worker has no operation of this name; the operation waits for a worker that registers it",
                 metadata: operation.metadata([

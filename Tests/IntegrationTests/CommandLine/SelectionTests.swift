@@ -159,7 +159,7 @@ extension CommandLineTests {
         func newQueues() async throws {
             let events = try sluice.start(["events"])
             for queue in ["first", "second"] {
-                try await eventually("\(queue) is heard of") {
+                try await eventually("\(queue) is known") {
                     _ = try await sluice.enqueue("noop", "-q", queue)
                     return events.output.contains("\"queue\":\"\(queue)\"")
                 }

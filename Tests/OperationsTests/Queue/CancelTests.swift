@@ -53,7 +53,7 @@ struct CancelTests {
         let current = Guarded<LocalOperation?>(nil)
         let clock = ImmediateClock {
             guard let operation = current.withLock({ $0 }) else { return }
-            if operation.locked({ _ in operation.annex?.timer == nil }) { missed.withLock { $0 += 1 } }
+            if operation.locked({ _ in operation.extras?.timer == nil }) { missed.withLock { $0 += 1 } }
         }
         let queue = LocalOperationQueue(clock: clock)
         let options = LocalOperationOptions(
@@ -96,7 +96,7 @@ struct CancelTests {
                 }
                 operation.cancel()
                 #expect(operation.state == .cancelled)
-                #expect(operation.locked { _ in operation.annex?.timer == nil })
+                #expect(operation.locked { _ in operation.extras?.timer == nil })
             }
             await released.wait()
         }

@@ -66,7 +66,7 @@ extension LocalOperation {
 
     private var runLimit: (runTimeout: Duration, grace: Duration)? {
         guard hasRunTimeout else { return nil }
-        return locked { _ in annex?.runTimeout.map { ($0, annex?.grace ?? SluiceDefaults.cancelGrace) } }
+        return locked { _ in extras?.runTimeout.map { ($0, extras?.grace ?? SluiceDefaults.cancelGrace) } }
     }
 
     private func limitReached(attempt: Int32, _ limit: Duration) {
@@ -92,7 +92,7 @@ extension LocalOperation {
     private func giveUp(attempt: Int32, because error: OperationsError) {
         decide { scheduler, effects in
             guard guardedState == .executing, self.attempt == attempt else { return }
-            orMakeAnnex.failure = error
+            orMakeExtras.failure = error
             flags.insert(.stuck)
             scheduler.note(self, .stuck)
             scheduler.end(self, as: flags.contains(.cancelRequested) ? .cancelled : .dead, &effects)

@@ -49,7 +49,7 @@ extension QueueCore {
             // A cancelled operation has no pause. Store the timer before it can fire: it needs this lock to fire.
             // Stored later, it could replace the timer of the next attempt, and then no cancel would reach that one.
             guard operation.guardedState == .retrying else { return }
-            operation.orMakeAnnex.timer = Task.detached { [clock] in
+            operation.orMakeExtras.timer = Task.detached { [clock] in
                 guard (try? await clock.sleep(for: pause.limited)) != nil else { return }
                 operation.endPause()
             }
@@ -68,7 +68,7 @@ extension LocalOperation {
     fileprivate func endPause() {
         let mayStart = decide { scheduler, _ -> Bool in
             guard guardedState == .retrying else { return false }
-            annex?.timer = nil
+            extras?.timer = nil
             scheduler.unpark(self)
             guard !isQueued else { return false }
             scheduler.begin(self)

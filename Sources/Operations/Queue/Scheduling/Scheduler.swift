@@ -127,7 +127,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
             park(operation)
             effects.retry = (operation, pause)
         case .snoozed(let pause):
-            operation.orMakeAnnex.snoozes += 1
+            operation.orMakeExtras.snoozes += 1
             park(operation)
             effects.retry = (operation, pause)
         }
@@ -144,7 +144,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
             case .run: break
             case .hold: return false
             case .cancel:
-                dependent.orMakeAnnex.cancelReason = "a dependency ended as \(state.rawValue)"
+                dependent.orMakeExtras.cancelReason = "a dependency ended as \(state.rawValue)"
                 dependent.flags.insert(.cancelRequested)
                 return true
             }
@@ -202,7 +202,7 @@ struct Scheduler: ~Copyable, @unchecked Sendable {
             return true
         }
         operation.flags.insert(.cancelRequested)
-        if !reason.isEmpty { operation.orMakeAnnex.cancelReason = reason }
+        if !reason.isEmpty { operation.orMakeExtras.cancelReason = reason }
         if operation.guardedState == .executing {
             note(operation, .cancelRequested(reason: reason))
             interrupt(operation, &effects)
@@ -262,22 +262,22 @@ extension Scheduler {
         if state == .cancelled { operation.flags.insert(.cancelRequested) }
         move(operation, to: state)
         operation.executorTask = nil
-        guard let annex = operation.annex else { return }
-        if let timer = annex.timer { effects.interrupted.append(timer) }
-        annex.timer = nil
-        guard !annex.hooks.isEmpty || !annex.waiters.isEmpty || !annex.streams.isEmpty else { return }
+        guard let extras = operation.extras else { return }
+        if let timer = extras.timer { effects.interrupted.append(timer) }
+        extras.timer = nil
+        guard !extras.hooks.isEmpty || !extras.waiters.isEmpty || !extras.streams.isEmpty else { return }
         effects.aftermaths.append(
             Aftermath(
                 operation: operation,
                 ending: operation.guardedEnding,
-                hooks: annex.hooks,
-                waiters: Array(annex.waiters.values),
-                streams: Array(annex.streams.values)
+                hooks: extras.hooks,
+                waiters: Array(extras.waiters.values),
+                streams: Array(extras.streams.values)
             )
         )
-        annex.hooks = []
-        annex.waiters = [:]
-        annex.streams = [:]
+        extras.hooks = []
+        extras.waiters = [:]
+        extras.streams = [:]
     }
 
     private mutating func advance(_ effects: inout Effects) {
@@ -298,8 +298,8 @@ extension Scheduler {
 
     /// Notifies observers. Changes arrive in order, because the lock is held.
     func note(_ operation: LocalOperation, _ kind: LocalOperationChange.Kind) {
-        if let annex = operation.annex {
-            for stream in annex.streams.values { stream.yield(LocalOperationChange(operation: operation, kind: kind)) }
+        if let extras = operation.extras {
+            for stream in extras.streams.values { stream.yield(LocalOperationChange(operation: operation, kind: kind)) }
         }
         tellQueue(operation, kind)
     }

@@ -45,7 +45,7 @@ extension ValueOperation {
     ///
     /// - Parameter grace: how long the operation may take to end after a cancel; nil = wait until it ends.
     func run(in context: OperationContext, givingUpAfter grace: Duration?) async throws -> Output {
-        locked { _ in orMakeAnnex.context = context }
+        locked { _ in orMakeExtras.context = context }
         try await withTaskCancellationHandler {
             _ = try await start()
         } onCancel: {

@@ -1,4 +1,4 @@
--- Sweeps go on with ended dependencies whose end some dependents have not heard of.
+-- Sweeps go on with ended dependencies whose end some dependents have not received.
 -- include: go_on
 -- include: record
 local RESOLVED_BY_SWEEP = 100

@@ -2,7 +2,7 @@
 -- include: needs
 -- include: keep_input
 
--- Deletes the dependencies of these operations, and their dependents unless some have not heard of the end yet. UNLINK
+-- Deletes the dependencies of these operations, and their dependents unless some have not received the end yet. UNLINK
 -- frees large keys outside the script's time.
 local function erase_links(ids)
   local has_outbox = call('EXISTS', OUTBOX) == 1

@@ -12,7 +12,7 @@ local EDGES_AT_ONCE = 500
 local left_to_resolve, edges_left = RESOLVED_AT_ONCE, EDGES_AT_ONCE
 local function limit_resolving(most) left_to_resolve = most end
 
--- Finds dependents that have not heard of an end, as many as this call may notify. `ends` gathers the dependencies of
+-- Finds dependents that have not received an end, as many as this call may notify. `ends` gathers the dependencies of
 -- each dependent, and how each ended. If dependents are left, the outbox keeps the dependency, even without its record.
 -- Returns whether some are left.
 local function note_ends(dependency, sequence, state, ends)
@@ -37,7 +37,7 @@ local function note_ends(dependency, sequence, state, ends)
 end
 
 -- Notifies one dependent of ends. A dependent without the entry was released, or is gone. `heard` gathers the
--- dependents that have heard of each dependency's end.
+-- dependents that have received each dependency's end.
 local function hear(id, dependencies, states, heard)
   local needs, changed, met, failed = call('HMGET', needs_key(id), unpack(dependencies)), {}, 0, nil
   local is_regained, is_dropped

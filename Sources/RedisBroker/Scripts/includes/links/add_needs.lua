@@ -15,7 +15,7 @@ local function read_own_need(id)
 end
 
 -- Reads a dependency in another queue. `said` is the answer of that queue: see add_after(). The dependency may have
--- ended since, and this queue may have heard of the end. An end that arrives with `said` is also reported to other
+-- ended since, and this queue may have received the end. An end that arrives with `said` is also reported to other
 -- operations that wait for it.
 local function read_remote_need(name, said, policy)
   if said.state == '?' and policy ~= 'member' then return nil, id_of_name(name) end

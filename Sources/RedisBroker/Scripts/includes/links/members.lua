@@ -76,7 +76,7 @@ local function group_members()
     group_rules().note_member_end(group, before, 'f')
   end
 
-  -- Opens a group again that has heard of an end of this member, if it takes members.
+  -- Opens a group again that has received an end of this member, if it takes members.
   local function wait_for_member(group, name)
     local head, policy, before = head_of(group), read_need(call('HGET', needs_key(group), name))
     if head and policy == 'member' and is_end(before) and members.may_enter(group, head) then

@@ -1,10 +1,10 @@
 -- Dependencies. The hash `needs:ID` has the dependencies of an operation, each as id → "POLICY END". The policy
 -- (cancel, run, hold) says what becomes of the operation if the dependency ends otherwise than finished. END is the
--- last end that the operation has heard of ('-' = none). The field `unmet` of its extras counts the dependencies that
+-- last end that the operation has received ('-' = none). The field `unmet` of its extras counts the dependencies that
 -- the operation waits for; the operation is blocked as long as it waits for any.
 -- The sorted set `dependents:ID` has the dependents of an operation. The score is the sequence that the dependency had
--- at the last end that the dependent has heard of, or less than its sequence. A retry gives the dependency a higher
--- sequence, so its next end counts again. `outbox` has ended dependencies whose end some dependents have not heard of,
+-- at the last end that the dependent has received, or less than its sequence. A retry gives the dependency a higher
+-- sequence, so its next end counts again. `outbox` has ended dependencies whose end some dependents have not received,
 -- by sequence and how they ended.
 -- A dependency in another queue is called QUEUE/ID in all of these; see remote.lua. The entry OPEN says that the
 -- producer has not said all yet. The dependencies of groups have the policy member, and callbacks depend on their group

@@ -1,5 +1,5 @@
 -- Operations in other queues, called QUEUE/ID here, that operations of this queue depend on. The hash `remote:QUEUE/ID`
--- has the last end that this queue has heard of (`sequence` and `state`; no state = none) and the `result` if it is
+-- has the last end that this queue has received (`sequence` and `state`; no state = none) and the `result` if it is
 -- short. `unknownSince` says since when the other queue does not know the operation, `asks` how often it was asked.
 -- `asking` says when each operation is looked at again: a message may be lost.
 -- include: needs
@@ -13,7 +13,7 @@ local function ask_soon(name)
 end
 
 -- Returns sequence and state of an operation that its queue does not know. `last` and `ended`: its last end that this
--- queue has heard of.
+-- queue has received.
 local function unknown_state(name, since, last, ended)
   -- An operation that its queue does not know for this long, in ms, counts as removed.
   local UNKNOWN_FOR = 600000

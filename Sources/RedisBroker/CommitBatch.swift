@@ -8,7 +8,7 @@ import Synchronization
 /// of them is answered. All waiting enqueues that fit then share the next call: a commit batch. A script call costs
 /// Redis as much as ten to twenty operations in it. Under load, sharing therefore multiplies the throughput of many
 /// tasks.
-final class GroupCommit: Sendable {
+final class CommitBatch: Sendable {
     /// Sends one enqueue script call. Before a repeat, the call asks `isGivenUp` whether all its callers have stopped
     /// waiting.
     typealias Call =
@@ -70,9 +70,9 @@ final class GroupCommit: Sendable {
 
         /// Ends a call and returns the commit batch that takes its place; empty if there is no room or no caller waits.
         mutating func next() -> [Entry] {
-            let group = waiting.isEmpty || underWay > mostUnderWay ? [] : nextGroup()
-            if group.isEmpty { underWay -= 1 }
-            return group
+            let batch = waiting.isEmpty || underWay > mostUnderWay ? [] : nextBatch()
+            if batch.isEmpty { underWay -= 1 }
+            return batch
         }
 
         /// Records the duration of a call. The old minimum grows with each call, because the network may have become
@@ -88,13 +88,13 @@ final class GroupCommit: Sendable {
 
         /// Takes the next commit batch: the callers that have waited longest, as many as fit into a call, but at least
         /// one.
-        private mutating func nextGroup() -> [Entry] {
+        private mutating func nextBatch() -> [Entry] {
             var load = EnqueueLoad()
             // A caller's operations stay together.
             let count = waiting.firstIndex { !$0.operations.allSatisfy { load.add($0) } } ?? waiting.count
-            let group = waiting.prefix(max(1, count))
-            defer { waiting.removeFirst(group.count) }
-            return Array(group)
+            let batch = waiting.prefix(max(1, count))
+            defer { waiting.removeFirst(batch.count) }
+            return Array(batch)
         }
     }
 
@@ -165,33 +165,33 @@ final class GroupCommit: Sendable {
 
     /// Ends a call. The callers that wait, if any, start the next one.
     private func end(_ queue: String, _ call: @escaping Call) {
-        let group = lines.withLock { $0[queue]?.next() ?? [] }
-        if !group.isEmpty { start(group, queue, call) }
+        let batch = lines.withLock { $0[queue]?.next() ?? [] }
+        if !batch.isEmpty { start(batch, queue, call) }
     }
 
-    private func start(_ group: [Entry], _ queue: String, _ call: @escaping Call) {
+    private func start(_ batch: [Entry], _ queue: String, _ call: @escaping Call) {
         // Detached: the batch must not run with the priority and task-local values of one caller.
         Task.detached { [self] in
-            await run(group, queue, call)
+            await run(batch, queue, call)
             end(queue, call)
         }
     }
 
-    private func run(_ group: [Entry], _ queue: String, _ call: Call) async {
+    private func run(_ batch: [Entry], _ queue: String, _ call: Call) async {
         do {
-            let outcomes = try await timed(group.flatMap(\.operations), queue, call) { group.allSatisfy(\.isGivenUp) }
+            let outcomes = try await timed(batch.flatMap(\.operations), queue, call) { batch.allSatisfy(\.isGivenUp) }
             var rest = outcomes[...]
-            for entry in group {
+            for entry in batch {
                 entry.end(.success(Array(rest.prefix(entry.operations.count))))
                 rest = rest.dropFirst(entry.operations.count)
             }
-        } catch let error as OperationsError where group.count > 1 && error.code == .refused {
+        } catch let error as OperationsError where batch.count > 1 && error.code == .refused {
             // A refused call has changed nothing. Sending its halves finds the caller that Redis refuses.
-            let middle = group.count / 2
-            await run(Array(group[..<middle]), queue, call)
-            await run(Array(group[middle...]), queue, call)
+            let middle = batch.count / 2
+            await run(Array(batch[..<middle]), queue, call)
+            await run(Array(batch[middle...]), queue, call)
         } catch {
-            for entry in group { entry.end(.failure(error)) }
+            for entry in batch { entry.end(.failure(error)) }
             giveUpWaiting(queue, after: error)
         }
     }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Names of claimed operations that are not registered here. A queue may be full of such operations, and each comes
 /// again after a while. One log line per name and minute is therefore enough.
-final class UnknownNames: Sendable {
+final class UnhandledNameLog: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     static let pause: Duration = .seconds(60)
@@ -24,7 +24,7 @@ final class UnknownNames: Sendable {
         /// - Returns: the number of operations without a log line, this one included; nil = too early for a line.
         static func count(_ entry: inout Entry?, _ now: Instant) -> Int? {
             let unsaid = (entry?.unsaid ?? 0) + 1
-            if let saidAt = entry?.saidAt, now - saidAt < UnknownNames.pause {
+            if let saidAt = entry?.saidAt, now - saidAt < UnhandledNameLog.pause {
                 entry?.unsaid = unsaid
                 return nil
             }

@@ -2,7 +2,7 @@
 /// small.
 ///
 /// Guarded by the lock of the operation's home.
-final class Annex: @unchecked Sendable {
+final class OperationExtras: @unchecked Sendable {
     var name: String?
     var runTimeout: Duration?
     var grace = SluiceDefaults.cancelGrace
