@@ -16,6 +16,8 @@ from proxy import Proxy
 from waits import note, until
 
 LEASE = 3.0
+# `sluice` with the operations of tests (Tests/WorkerFixture), built into the same folder
+FIXTURE = "worker-fixture"
 # The promised time to recover operations of a dead worker: lease, one heartbeat, one second
 RECOVERY = LEASE + LEASE / 3 + 1
 
@@ -143,10 +145,12 @@ class Cluster:
         return {**os.environ, "SLUICE_REDIS_URL": self.url(through_proxy), "SLUICE_STATE_DIR": str(self.folder),
                 **({"SLUICE_MUTANT": self.mutant} if self.mutant else {})}
 
-    def worker(self, slots=4, *options, verb="worker", through_proxy=False, prefix=()):
+    def worker(self, slots=4, *options, program=None, through_proxy=False, prefix=()):
+        """Starts a worker of `sluice`, or of another program in the same folder."""
+        binary = pathlib.Path(self.binary).with_name(program) if program else self.binary
         log = open(self.folder / f"worker-{len(self.workers)}.log", "wb")
         process = subprocess.Popen(
-            [*prefix, self.binary, verb, "-c", str(slots), "--allow", "exec", "--lease", f"{LEASE:.0f}s", *options],
+            [*prefix, binary, "worker", "-c", str(slots), "--allow", "exec", "--lease", f"{LEASE:.0f}s", *options],
             env=self.environment(through_proxy),
             stdout=subprocess.DEVNULL,
             stderr=log,

@@ -4,7 +4,7 @@ import pathlib
 import signal
 import time
 
-from cluster import LEASE, RECOVERY
+from cluster import FIXTURE, LEASE, RECOVERY
 from waits import until
 from registry import Supervised, no_worker_died, redelivered, running, scenario, while_holding
 from wire import Claims
@@ -15,10 +15,10 @@ def threads(cluster):
     lease, count = 1.5, os.cpu_count()
     # A worker without a free thread cannot claim. The second worker starts after all claims, only as a candidate for a
     # takeover.
-    busy = cluster.worker(count, "--lease", "1500ms", verb="test-worker")
+    busy = cluster.worker(count, "--lease", "1500ms", program=FIXTURE)
     cluster.enqueue(count, name="test.spin", args={"seconds": 10 * lease, "ledger": str(cluster.ledger.path)})
     running(cluster, count)
-    cluster.worker(count, "--lease", "1500ms", verb="test-worker")
+    cluster.worker(count, "--lease", "1500ms", program=FIXTURE)
     while_holding(cluster, lambda: cluster.ended() == count, "the computing ends", 120, lease)
     assert busy.poll() is None
     assert len(cluster.ledger.starts()) == count, f"{len(cluster.ledger.starts())} starts of {count} operations"
@@ -26,7 +26,7 @@ def threads(cluster):
 
 @scenario("stuck", "an operation computes for ever: dead at its limit and the grace, its process is replaced, the others run", may_return=True)
 def stuck(cluster):
-    cluster.worker(2, "--processes", "2", "--cancel-grace", "200ms", "--drain-timeout", "3s", "--stuck", "replace", verb="test-worker")
+    cluster.worker(2, "--processes", "2", "--cancel-grace", "200ms", "--drain-timeout", "3s", "--stuck", "replace", program=FIXTURE)
     (id,) = cluster.enqueue(1, name="test.spin", args={"seconds": 3600, "ledger": str(cluster.ledger.path)}, runTimeout="500ms")
     running(cluster, 1)
     cluster.faults += 1
@@ -89,7 +89,7 @@ def overlap(cluster):
     # With a long round trip a worker has more calls in flight, and loses more of them at once.
     cluster.proxy.delay = 0.005
     for _ in range(2):
-        cluster.worker(500, verb="test-worker", through_proxy=True)
+        cluster.worker(500, program=FIXTURE, through_proxy=True)
     ids = cluster.enqueue(30_000 if cluster.is_long else 4000, name="test.spin", args={"seconds": 0, "ledger": str(cluster.ledger.path)})
     cluster.drain()
     reader.check()

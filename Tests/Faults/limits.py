@@ -4,7 +4,7 @@ import signal
 import threading
 import time
 
-from cluster import LEASE
+from cluster import FIXTURE, LEASE
 from waits import until
 from registry import scenario, seconds, some_run_was_lost
 
@@ -30,7 +30,7 @@ def overlaps(cluster, ids, limit):
     assert most > 0, "nothing ran"
 
 
-def break_workers(cluster, workers, count=4, queues=("default",), verb="worker"):
+def break_workers(cluster, workers, count=4, queues=("default",), program=None):
     """Kills workers, and stops one for longer than its lease. Each queue has equally many workers, in queue order."""
     for number in range(count):
         time.sleep(1)
@@ -41,7 +41,7 @@ def break_workers(cluster, workers, count=4, queues=("default",), verb="worker")
             workers[index].send_signal(signal.SIGCONT)
         else:
             cluster.hit(workers[index])
-            workers[index] = cluster.worker(4, "-q", queues[index * len(queues) // len(workers)], verb=verb)
+            workers[index] = cluster.worker(4, "-q", queues[index * len(queues) // len(workers)], program=program)
 
 
 @scenario("serial", "workers of a serial queue are killed and stopped: never more than one runs with a valid fence")
@@ -222,10 +222,10 @@ def children(cluster):
     body = f'echo "$PARENT $PARENT_FENCE $SLUICE_OPERATION_ID" >> {started}'
     for queue in queues:
         args = {"argv": ["bash", "-c", body], "count": 3, "milliseconds": 200, "queue": queue}
-        line = json.dumps({"name": "bench.brood", "args": args}) + "\n"
+        line = json.dumps({"name": "test.brood", "args": args}) + "\n"
         cluster.run("enqueue", "--batch", "-", "--quiet", input=line * (parents // 2))
-    workers = [cluster.worker(4, "-q", queue, verb="test-worker") for queue in queues for _ in range(2)]
-    break_workers(cluster, workers, 6, queues, "test-worker")
+    workers = [cluster.worker(4, "-q", queue, program=FIXTURE) for queue in queues for _ in range(2)]
+    break_workers(cluster, workers, 6, queues, FIXTURE)
     # Each parent, the group of its run, and its children
     until(lambda: cluster.total("finished") >= 5 * parents, "all parents and children end")
     some_run_was_lost(cluster)
@@ -248,13 +248,13 @@ def groups(cluster):
     queues, roots = ("default", "other"), 2
     # A root adds six, each of these five, and so on.
     members = roots * 1957
-    workers = [cluster.worker(8, "-q", queue, verb="test-worker") for queue in queues for _ in range(2)]
+    workers = [cluster.worker(8, "-q", queue, program=FIXTURE) for queue in queues for _ in range(2)]
     opening = ("group", "open", "nightly", "--id", "nightly", "--lease", "10s", "--if-abandoned", "close", "-o", "id", "--quiet")
     group = cluster.run(*opening).stdout.strip()
     whens = "".join(json.dumps({"name": "exec", "args": {"argv": cluster.ledger.argv()}, "id": when, when: group}) + "\n" for when in ("onSuccess", "onEnd"))
     callbacks = cluster.run("enqueue", "--batch", "-", "-o", "id", "--quiet", input=whens).stdout.split()
     args = {"count": 6, "milliseconds": 50, "queue": "other"}
-    lines = "".join(json.dumps({"name": "bench.crawl", "args": args, "group": group, "id": f"root-{n}"}) + "\n" for n in range(roots))
+    lines = "".join(json.dumps({"name": "test.crawl", "args": args, "group": group, "id": f"root-{n}"}) + "\n" for n in range(roots))
     opener = cluster.start("enqueue", "--batch", "-", "--quiet", input=lines)
     time.sleep(cluster.random.random() / 10)
     cluster.hit(opener)
@@ -272,7 +272,7 @@ def groups(cluster):
             cluster.start_redis()
         index = cluster.random.randrange(len(workers))
         cluster.hit(workers[index])
-        workers[index] = cluster.worker(8, "-q", queues[index // 2], verb="test-worker")
+        workers[index] = cluster.worker(8, "-q", queues[index // 2], program=FIXTURE)
     shown = lambda: json.loads(cluster.run("group", "show", group, "-o", "json").stdout)
     until(lambda: shown()["state"] == "finished", "the group finishes")
     some_run_was_lost(cluster)

@@ -14,7 +14,7 @@ import traceback
 
 import reliability
 import waits
-from cluster import LEASE
+from cluster import FIXTURE, LEASE
 import scenarios  # noqa: F401 (each of these adds its own)
 import crowds  # noqa: F401
 import limits  # noqa: F401
@@ -53,7 +53,7 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 31))
     parser.add_argument("--seeds", type=int, help="so many runs of each scenario, each with a seed of its own (1; with --long 5)")
     parser.add_argument("--long", action="store_true", help="longer outages, 10,000 operations under 200 kills, half an hour of storm")
-    parser.add_argument("--binary", default=root / ".build/release/sluice")
+    parser.add_argument("--binary", type=pathlib.Path, default=root / ".build/release/sluice")
     parser.add_argument("--report", nargs="?", const=root / "docs/reliability.md", metavar="FILE", help="write docs/reliability.md")
     parser.add_argument("--mutants", action="store_true", help="negative controls (debug build): each must make its scenario fail")
     parser.add_argument("--unbounded", action="store_true", help="do not check bounds of recovery: the machine does other things meanwhile")
@@ -64,6 +64,9 @@ def main():
         for code, scenario in SCENARIOS.items():
             print(f"{code:14} {scenario.what}")
         return 0
+    for program in (options.binary, options.binary.with_name(FIXTURE)):
+        if not program.exists():
+            parser.error(f"{program} does not exist; build it with swift build --product {program.name}, or name another one with --binary")
     options.only = ",".join(options.only)
     known = [mutant for mutant, *_ in MUTANTS] if options.mutants else list(SCENARIOS)
     chosen = options.only.split(",") if options.only else known

@@ -36,7 +36,7 @@ package enum TestUsers {
     static func role(of arguments: [String]) -> Role {
         let words = arguments.filter { !$0.hasPrefix("-") }
         switch words.first {
-        case "worker", "test-worker": return .worker
+        case "worker": return .worker
         case "enqueue", "wait", "result": return .producer
         case "list", "ls", "show", "stats", "stat", "monitor", "logs", "events", "errors", "explain", "graph", "top",
             "complete",

@@ -1,8 +1,8 @@
 import Foundation
 import SluiceCLI
 
-// A worker for tests that kill one in the middle of a body. Each body writes its steps to a file, and waits at a gate:
-// a pipe that the test opens for writing.
+// `sluice` with the operations of tests. The two below are for tests that kill a worker in the middle of a body. Each
+// body writes its steps to a file, and waits at a gate: a pipe that the test opens for writing.
 
 /// The folder that a test watches.
 struct Journal: Codable, Sendable {
@@ -61,4 +61,7 @@ struct SendLetters: DistributedOperation {
 await SluiceMain.run {
     $0.register(Ship.self)
     $0.register(SendLetters.self)
+    $0.register(Spin.self)
+    $0.register(Brood.self)
+    $0.register(Crawl.self)
 }

@@ -40,8 +40,13 @@ struct CommandLine: Sendable {
     /// Returns the environment for another program that runs this command, with the user of the command's role.
     func environment(for arguments: [String]) -> [String: String] { TestUsers.environment(environment, for: arguments) }
 
-    func start(_ arguments: [String], environment: [String: String] = [:]) throws -> Program {
-        try Program("sluice", arguments, environment: self.environment.merging(environment) { $1 })
+    /// Starts `sluice`, or another program with its commands.
+    func start(
+        _ arguments: [String],
+        program: String = "sluice",
+        environment: [String: String] = [:]
+    ) throws -> Program {
+        try Program(program, arguments, environment: self.environment.merging(environment) { $1 })
     }
 
     /// Runs a command to its end.
@@ -70,18 +75,18 @@ struct CommandLine: Sendable {
     /// Starts a worker and waits until it has its first lease.
     func worker(
         _ arguments: String...,
-        verb: String = "worker",
+        program: String = "sluice",
         environment: [String: String] = [:]
     ) async throws -> Program {
-        try await worker(arguments, verb: verb, environment: environment)
+        try await worker(arguments, program: program, environment: environment)
     }
 
     func worker(
         _ arguments: [String],
-        verb: String = "worker",
+        program: String = "sluice",
         environment: [String: String] = [:]
     ) async throws -> Program {
-        let worker = try start([verb, "-v"] + arguments, environment: environment)
+        let worker = try start(["worker", "-v"] + arguments, program: program, environment: environment)
         try await eventually("the worker is known") {
             guard let suffix = worker.errors.firstMatch(of: /worker \S*?([0-9A-Z]{6}) pid/)?.1 else { return false }
             return try await snapshots().contains { $0.workers.contains { $0.worker.hasSuffix(suffix) } }

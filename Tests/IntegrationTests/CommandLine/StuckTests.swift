@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension CommandLineTests {
-    /// Tests with the hidden operation `test.spin`, which computes and never yields its thread.
+    /// Tests with the operation `test.spin` of `worker-fixture`, which computes and never yields its thread.
     @Suite("stuck operations")
     struct StuckTests {
         private let sluice = CommandLine()
@@ -21,7 +21,7 @@ extension CommandLineTests {
             "--stuck free: dead, the slot is free, the worker counts running stuck bodies, and refuses their writes"
         )
         func free() async throws {
-            let worker = try await sluice.worker("-c", "1", "--cancel-grace", "100ms", verb: "test-worker")
+            let worker = try await sluice.worker("-c", "1", "--cancel-grace", "100ms", program: "worker-fixture")
             let id = try await spin(60)
             try await sluice.reaches("dead", id)
             #expect(try await error(id)?.contains(#""type":"stuck""#) == true)
@@ -43,8 +43,8 @@ extension CommandLineTests {
         private func blockedWorker(_ options: String...) async throws -> Program {
             let threads = ProcessInfo.processInfo.activeProcessorCount
             let worker = try sluice.start(
-                ["test-worker", "-v", "-c", "\(threads)", "--cancel-grace", "100ms", "--lease", "10m"]
-                    + options
+                ["worker", "-v", "-c", "\(threads)", "--cancel-grace", "100ms", "--lease", "10m"] + options,
+                program: "worker-fixture"
             )
             for _ in 0..<threads { _ = try await sluice.enqueue("test.spin", "seconds:=600") }
             // Wait until all bodies have begun: a draining worker gives unstarted operations back at once.
@@ -85,7 +85,7 @@ extension CommandLineTests {
                 "100ms",
                 "--stuck",
                 "replace",
-                verb: "test-worker"
+                program: "worker-fixture"
             )
             let id = try await spin(600)
             try await sluice.reaches("dead", id)
@@ -96,10 +96,13 @@ extension CommandLineTests {
         @Test("--stuck replace, every thread held: the process exits at once, and its successor takes over")
         func blocked() async throws {
             let threads = ProcessInfo.processInfo.activeProcessorCount
-            let supervisor = try sluice.start([
-                "test-worker", "-v", "--processes", "1", "-c", "\(threads)", "--cancel-grace", "100ms",
-                "--lease", "10m", "--stuck", "replace",
-            ])
+            let supervisor = try sluice.start(
+                [
+                    "worker", "-v", "--processes", "1", "-c", "\(threads)", "--cancel-grace", "100ms",
+                    "--lease", "10m", "--stuck", "replace",
+                ],
+                program: "worker-fixture"
+            )
             var ids: [String] = []
             for _ in 0..<threads { ids.append(try await spin(600)) }
             try await eventually("its successor runs it") {

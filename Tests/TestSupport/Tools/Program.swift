@@ -63,7 +63,7 @@ public final class Program: Sendable {
     /// The environment of a command: 20 s to connect, because the default of two seconds is short on a busy machine. A
     /// program that keeps running connects again by itself.
     private static func patience(_ name: String, _ arguments: [String]) -> [String: String] {
-        let runsOn = ["worker", "test-worker", "monitor"].contains(arguments.first)
+        let runsOn = ["worker", "monitor"].contains(arguments.first)
         let triesAgain = runsOn && !arguments.contains("--burst")
         return name == "sluice" && !triesAgain ? ["SLUICE_CONNECT_TIMEOUT": "20s"] : [:]
     }
