@@ -5,6 +5,7 @@ WORKDIR /build
 COPY Package.swift ./
 COPY Sources ./Sources
 COPY Tests ./Tests
+COPY Benchmarks ./Benchmarks
 RUN swift build -c release --product sluice --static-swift-stdlib && install -D .build/release/sluice /out/sluice
 
 FROM debian:bookworm-slim

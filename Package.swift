@@ -152,21 +152,9 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(
-            name: "SluiceBench",
-            dependencies: [
-                "Operations", "RedisClient", "EmbeddedRedis", "RedisBroker", "WorkerRuntime", "Sluice", "TerminalText",
-                "Selectors", "SluiceOperator", "SluiceCLI",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
-        ),
         .executableTarget(
             name: "sluice",
-            dependencies: ["SluiceCLI", "SluiceBench"],
+            dependencies: ["SluiceCLI"],
             path: "Sources/sluice-main",
             swiftSettings: strict
         ),
@@ -202,6 +190,20 @@ let package = Package(
             name: "worker-fixture",
             dependencies: ["SluiceCLI"],
             path: "Tests/WorkerFixture",
+            swiftSettings: strict
+        ),
+        // The measurements of Benchmarks/bench, which need the inner targets. No product: a user's package builds none.
+        .executableTarget(
+            name: "sluice-bench",
+            dependencies: [
+                "Operations", "RedisClient", "EmbeddedRedis", "RedisBroker", "WorkerRuntime", "Sluice", "TerminalText",
+                "Selectors", "SluiceOperator", "SluiceCLI",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Benchmarks/Sluice",
             swiftSettings: strict
         ),
         // Tests.
@@ -279,7 +281,7 @@ let package = Package(
             dependencies: [
                 "Operations", "OperationKeys", "RedisClient", "RedisBroker", "WorkerRuntime", "Sluice", "Selectors",
                 "SluiceOperator", "SluiceMonitor", "SluiceCLI", "TestSupport",
-                "sluice", "worker-fixture",
+                "sluice", "sluice-bench", "worker-fixture",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

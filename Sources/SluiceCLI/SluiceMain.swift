@@ -13,8 +13,8 @@ import Sluice
 /// }
 /// ```
 ///
-/// The program then has every command of `sluice` except `bench`. Workers of the program run the registered operations
-/// in addition to the built-in ones.
+/// The program then has every command of `sluice`. Workers of the program run the registered operations in addition to
+/// the built-in ones.
 public enum SluiceMain {
     /// Runs the command in the program's arguments, and ends the process with the command's exit status.
     ///
@@ -22,13 +22,15 @@ public enum SluiceMain {
     public static func run(
         _ register: @escaping @Sendable (inout OperationRegistry) -> Void = { _ in }
     ) async -> Never {
-        await run(adding: [], register: register)
+        await run(RootCommand.self, register)
     }
 
-    /// Runs the command line with additional commands, which come last in the help.
-    package static func run(
-        adding verbs: [any Verb.Type],
-        register: @escaping @Sendable (inout OperationRegistry) -> Void = { _ in }
+    /// Runs a program of one command, whose arguments are those of the program.
+    package static func run(only verb: any Verb.Type) async -> Never { await run(verb) { _ in } }
+
+    private static func run(
+        _ root: any Verb.Type,
+        _ register: @escaping @Sendable (inout OperationRegistry) -> Void
     ) async -> Never {
         ExecGuard.runIfAsked()
         EndingSignals.prepare()
@@ -37,15 +39,14 @@ public enum SluiceMain {
         signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
         let environment = ProcessInfo.processInfo.environment
-        let status = await RootCommand.$added.withValue(verbs) {
-            await run(arguments, environment: environment, register: register)
-        }
+        let status = await run(arguments, root: root, environment: environment, register: register)
         exit(status.rawValue)
     }
 
     /// Runs a command with the given arguments. The call ends the process only if output cannot be written.
     package static func run(
         _ arguments: [String],
+        root: any Verb.Type = RootCommand.self,
         environment: [String: String],
         connector: @escaping @Sendable (Invocation) async throws -> SluiceClient = Connector.connect,
         register: @escaping @Sendable (inout OperationRegistry) -> Void = { _ in }
@@ -53,19 +54,19 @@ public enum SluiceMain {
         let asJSON = Self.wantsJSON(arguments, environment)
         var words = arguments
         do {
-            words = try CommandLineRewriter(RootCommand.self).rewrite(arguments)
+            words = try CommandLineRewriter(root).rewrite(arguments)
             if words == ["help", "exit-codes"] { return printed(ExitStatus.table) }
             if words.count == 2, words[0] == "help", BuiltinHelp.topics.contains(words[1]) {
                 return printed(BuiltinHelp.text)
             }
-            var command = try RootCommand.parseAsRoot(words)
+            var command = try root.parseAsRoot(words)
             guard let verb = command as? any Verb else {
                 try command.run()
                 return .done
             }
             return await perform(verb, arguments, environment, connector, register)
         } catch {
-            return rejected(error, words: words, typed: arguments, asJSON: asJSON)
+            return rejected(error, by: root, words: words, typed: arguments, asJSON: asJSON)
         }
     }
 
@@ -128,24 +129,30 @@ extension SluiceMain {
 
     private static func rejected(
         _ error: any Error,
+        by root: any Verb.Type,
         words: [String],
         typed arguments: [String],
         asJSON: Bool
     ) -> ExitStatus {
         let console = Console()
-        if RootCommand.exitCode(for: error).isSuccess { return printed(RootCommand.fullMessage(for: error)) }
-        let report = parseError(error, words, arguments)
+        if root.exitCode(for: error).isSuccess { return printed(root.fullMessage(for: error)) }
+        let report = parseError(error, root, words, arguments)
         console.report(report, asJSON: asJSON)
         return report.status
     }
 
     /// Makes an error from ArgumentParser's message and the command's help.
-    private static func parseError(_ error: any Error, _ words: [String], _ arguments: [String]) -> CLIError {
+    private static func parseError(
+        _ error: any Error,
+        _ root: any Verb.Type,
+        _ words: [String],
+        _ arguments: [String]
+    ) -> CLIError {
         if let error = error as? CLIError { return error }
-        let full = RootCommand.fullMessage(for: error)
+        let full = root.fullMessage(for: error)
         let lines = full.split(separator: "\n").map(String.init)
-        let message = RootCommand.message(for: error).split(separator: "\n").joined(separator: " ")
-        if let unknown = UnknownOption(message, words: words, typed: arguments) { return unknown.error }
+        let message = root.message(for: error).split(separator: "\n").joined(separator: " ")
+        if let unknown = UnknownOption(message, of: root, words: words, typed: arguments) { return unknown.error }
         let help = lines.last { $0.contains("--help' for more information") }
         let fix = help.flatMap { $0.split(separator: "'").dropFirst().first.map(String.init) }
         return .usage(message, fix: fix ?? "\(Program.name) --help")

@@ -3,7 +3,7 @@ import Operations
 import RedisClient
 import TerminalText
 
-/// The running program, as messages and examples name it. A user's own binary has the same commands except `bench`.
+/// The running program, as messages and examples name it. A user's own binary has the same commands.
 package enum Program {
     package static let version = SluiceDefaults.version
 

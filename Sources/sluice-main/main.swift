@@ -1,4 +1,3 @@
-import SluiceBench
 import SluiceCLI
 
-await SluiceMain.run(adding: [BenchVerb.self, TestWorkerVerb.self])
+await SluiceMain.run()

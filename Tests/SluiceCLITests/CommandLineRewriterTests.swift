@@ -90,6 +90,14 @@ struct CommandLineRewriterTests {
         #expect(error?.fix == fix.replacing("sluice", with: Program.name))
     }
 
+    @Test("bench names the program that it is", arguments: [["bench"], ["bench", "--short"], ["help", "bench"]])
+    func bench(given: [String]) {
+        let error = #expect(throws: CLIError.self) { try rewriter.rewrite(given) }
+        #expect(error?.status == .usage)
+        #expect(error?.message.contains("sluice-bench is a program of its own") == true)
+        #expect(error?.fix == "swift run -c release sluice-bench")
+    }
+
     @Test("Every verb can be parsed: names and options do not collide")
     func everyVerb() throws {
         for path in paths(rewriter.verbs) where path.first != "help" {

@@ -103,6 +103,12 @@ package struct CommandLineRewriter: Sendable {
     }
 
     private func unknown(_ word: String, at path: [String], level: Verbs) -> CLIError {
+        if word == "bench", path.isEmpty || path == ["help"] {
+            return .usage(
+                "unknown command \"bench\"; sluice-bench is a program of its own, built from the sources of Sluice",
+                fix: "swift run -c release sluice-bench"
+            )
+        }
         let command = ([Program.name] + path).joined(separator: " ")
         let isOfHelp = path.first == "help"
         let known = level.names.keys.sorted() + (path == ["help"] ? Self.helpTopics : [])

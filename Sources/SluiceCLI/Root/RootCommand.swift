@@ -9,9 +9,6 @@ import TerminalText
 
 /// `sluice` without a verb: the short help and a status line.
 package struct RootCommand: Verb {
-    /// Additional commands of the running program, set by `SluiceMain.run(adding:)`.
-    @TaskLocal package static var added: [any Verb.Type] = []
-
     package static let formats: Set<OutputFormat> = .textOnly
     package static let effect = VerbEffect.reads
 
@@ -42,7 +39,7 @@ package struct RootCommand: Verb {
                 StatVerb.self, MonitorVerb.self,
                 DoctorVerb.self, RedisGroup.self, ConfigGroup.self, ManVerb.self, CompletionsVerb.self,
                 CompleteVerb.self,
-            ] + added
+            ]
         )
     }
 
@@ -103,10 +100,10 @@ extension StatLine {
 }
 
 extension CommandLineRewriter {
-    /// Makes a rewriter for a command tree.
+    /// Makes a rewriter for a command tree. A command without subcommands has no `help` either.
     package init(_ root: any ParsableCommand.Type) {
         var verbs = Verbs(root)
-        verbs.names["help"] = verbs
+        if !verbs.names.isEmpty { verbs.names["help"] = verbs }
         self.init(verbs: verbs, valueOptions: GlobalOptions.valueOptions)
     }
 }

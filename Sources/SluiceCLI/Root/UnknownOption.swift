@@ -15,11 +15,11 @@ struct UnknownOption {
     private let depth: Int
 
     /// nil if the message has another subject.
-    init?(_ message: String, words: [String], typed arguments: [String]) {
+    init?(_ message: String, of root: any Verb.Type, words: [String], typed arguments: [String]) {
         guard let match = message.firstMatch(of: /Unknown option '(-[^']*)'/) else { return nil }
         option = String(match.1)
         (self.words, self.arguments) = (words, arguments)
-        var (command, depth) = (CommandTree(RootCommand.self), 0)
+        var (command, depth) = (CommandTree(root), 0)
         while depth < words.count, let next = command.command(words[depth]) { (command, depth) = (next, depth + 1) }
         (self.command, self.depth) = (command, depth)
     }

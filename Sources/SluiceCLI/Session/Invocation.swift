@@ -72,22 +72,6 @@ package struct Invocation: Sendable {
         return confirmed
     }
 
-    /// Returns a copy whose workers also run the given operations.
-    package func adding(_ operations: @escaping @Sendable (inout OperationRegistry) -> Void) -> Invocation {
-        Invocation(
-            arguments: arguments,
-            console: console,
-            settings: settings,
-            options: options,
-            connector: connector,
-            register: { registry in
-                register(&registry)
-                operations(&registry)
-            },
-            clock: clock
-        )
-    }
-
     /// Begins a change. From here on, failed output does not stop the command.
     ///
     /// - Parameter question: the change, as text for the confirmation (`pause queue mail`), if the settings require one

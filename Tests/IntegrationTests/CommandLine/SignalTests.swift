@@ -112,15 +112,22 @@ extension CommandLineTests {
                 // A verb that waits for something else is cut short.
                 (["stat", "-n", "1000"], 143), (["wait", "ID"], 143), (["wait", "ID", "--for", "started"], 143),
                 (["logs", "ID", "-f"], 143), (["monitor", "--until-idle"], 143), (["enqueue", "noop", "--wait"], 143),
-                (["bench", "--only", "idle"], 143),
             ] as [([String], Int32)]
         )
         func ends(words: [String], status: Int32) async throws {
+            try await expectEnd(of: "sluice", words, status: status)
+        }
+
+        @Test("The measurements end at once on a signal")
+        func bench() async throws { try await expectEnd(of: "sluice-bench", ["--only", "idle"], status: 143) }
+
+        /// Expects that a program ends promptly on SIGTERM, with `status`, and on SIGINT.
+        private func expectEnd(of program: String, _ words: [String], status: Int32) async throws {
             // No worker serves this queue, so the operation never ends.
             let id = try await sluice.enqueue("noop")
             let arguments = words.map { $0 == "ID" ? id : $0 }
             for (number, code) in [(SIGTERM, status), (SIGINT, words[0] == "worker" ? 0 : 130)] {
-                let first = try FirstProcess(arguments, environment: sluice.environment(for: arguments))
+                let first = try FirstProcess(program, arguments, environment: sluice.environment(for: arguments))
                 try await first.handles(number)
                 // Before a verb begins its work, a signal ends it with the status of that signal.
                 if status == 0 {
@@ -133,13 +140,13 @@ extension CommandLineTests {
                 first.send(number)
                 let outcome = await first.program.outcome()
                 #expect(outcome.code == code, "\(arguments), signal \(number): \(outcome.errors)")
-                expectPrompt("the end of \(words[0])", since: start, promised: .seconds(1))
+                expectPrompt("the end of \(program) \(words[0])", since: start, promised: .seconds(1))
             }
         }
     }
 }
 
-/// `sluice` as the first process of a process namespace. The kernel drops every signal that this process does not
+/// A program as the first process of a process namespace. The kernel drops every signal that this process does not
 /// handle.
 private struct FirstProcess {
     let program: Program
@@ -148,9 +155,9 @@ private struct FirstProcess {
 
     static let isPermitted = (try? ChildProcess.start("unshare", command + ["true"]).finish()) == 0
 
-    init(_ arguments: [String], environment: [String: String]) throws {
-        let sluice = Program.directory.appendingPathComponent("sluice").path
-        program = try Program("/usr/bin/unshare", Self.command + [sluice] + arguments, environment: environment)
+    init(_ name: String, _ arguments: [String], environment: [String: String]) throws {
+        let path = Program.directory.appendingPathComponent(name).path
+        program = try Program("/usr/bin/unshare", Self.command + [path] + arguments, environment: environment)
     }
 
     private var pid: Int32? {

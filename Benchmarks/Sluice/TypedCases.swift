@@ -14,7 +14,7 @@ struct TypedCases: Sendable {
     }
 
     let bench: Bench
-    /// A few settings, of which the fastest may count, as `scripts/compare` does with other queues.
+    /// A few settings, of which the fastest may count, as `Benchmarks/compare` does with other queues.
     private static let drained = [(processes: 1, slots: 100), (1, 1000), (2, 500)]
 
     func run() async throws {

@@ -1,12 +1,12 @@
 import Operations
 
 /// One measured value, its reference, and its bounds.
-package struct Measurement: Sendable {
-    package enum Group: String, Sendable, CaseIterable {
+struct Measurement: Sendable {
+    enum Group: String, Sendable, CaseIterable {
         case floor, enqueue, drain, typed, latency, memory, idle, growth, network, durable, flow
     }
 
-    package enum Unit: String, Sendable {
+    enum Unit: String, Sendable {
         case perSecond = "1/s"
         case milliseconds = "ms"
         case microseconds = "µs"
@@ -17,7 +17,7 @@ package struct Measurement: Sendable {
     }
 
     /// A bound on the value itself or on its ratio to the reference.
-    package enum Bound: Sendable {
+    enum Bound: Sendable {
         case atMost(Double)
         /// Operations per second, reduced in proportion on a slower machine.
         case rateAtLeast(Double)
@@ -26,24 +26,24 @@ package struct Measurement: Sendable {
     }
 
     /// A value of the same run on the same machine, because only ratios can be compared between machines.
-    package struct Reference: Sendable {
-        package var name: String
-        package var value: Double
+    struct Reference: Sendable {
+        var name: String
+        var value: Double
     }
 
-    package var group: Group
+    var group: Group
     /// The measured case, without the numbers that vary within a series.
-    package var name: String
+    var name: String
     /// The numbers that vary: slots, processes, pending, percentile …
-    package var parameters: [(name: String, value: Double)]
-    package var value: Double
-    package var unit: Unit
-    package var reference: Reference?
-    package var bounds: [Bound]
+    var parameters: [(name: String, value: Double)]
+    var value: Double
+    var unit: Unit
+    var reference: Reference?
+    var bounds: [Bound]
     /// The speed of this machine: 1 = at least as fast as the machine on which the budgets were set.
-    package var speed = 1.0
+    var speed = 1.0
 
-    package init(
+    init(
         _ group: Group,
         _ name: String,
         at parameters: [(name: String, value: Double)] = [],
@@ -67,14 +67,14 @@ package struct Measurement: Sendable {
         return Reference(name: "its budget", value: limit)
     }
 
-    package var ratio: Double? { reference.map { value / $0.value } }
+    var ratio: Double? { reference.map { value / $0.value } }
 
     /// Whether every bound holds; nil = no bounds.
-    package var isMet: Bool? {
+    var isMet: Bool? {
         bounds.isEmpty ? nil : bounds.allSatisfy(isMet)
     }
 
-    package func isMet(_ bound: Bound) -> Bool {
+    func isMet(_ bound: Bound) -> Bool {
         switch bound {
         case .atMost(let limit): value <= limit
         case .rateAtLeast(let limit): value >= limit * speed
@@ -88,7 +88,7 @@ package struct Measurement: Sendable {
 
 extension Measurement {
     /// The measurement in the format of `docs/schema/measurement.json`.
-    package var json: JSONValue {
+    var json: JSONValue {
         var fields: [(String, JSONValue)] = [
             ("v", 1), ("group", .string(group.rawValue)), ("name", .string(name)),
             ("parameters", .object(JSONObject(parameters.map { ($0.name, Self.rounded($0.value)) }))),
@@ -118,7 +118,7 @@ extension Measurement {
 
 extension Measurement {
     /// The bounds, formatted for people.
-    package var budgets: [String] { bounds.map(text) }
+    var budgets: [String] { bounds.map(text) }
 
     private func text(_ bound: Bound) -> String {
         switch bound {

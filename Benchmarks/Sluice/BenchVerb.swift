@@ -7,26 +7,27 @@ import SluiceCLI
 import SluiceOperator
 import Synchronization
 
-package struct BenchVerb: Verb {
-    package static let formats: Set<OutputFormat> = .jsonAndCSV
-    package static let effect = VerbEffect.adds
+struct BenchVerb: Verb {
+    static let formats: Set<OutputFormat> = .jsonAndCSV
+    static let effect = VerbEffect.adds
 
-    package static var configuration: CommandConfiguration {
+    static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "bench",
+            commandName: Program.name,
             abstract: "Measure what this machine, its Redis and Sluice can do.",
             discussion: """
                 EXAMPLES
-                  \(Program.name) bench
-                  \(Program.name) bench --short --only enqueue,drain
-                  \(Program.name) bench --json > figures.jsonl
+                  \(Program.name)
+                  \(Program.name) --short --only enqueue,drain
+                  \(Program.name) --json > figures.jsonl
 
                 It starts a redis-server and workers of its own, which end with it; no other Redis is touched. First it measures what the
                 machine can do without a queue, then Sluice, and holds one against the other. Only ratios of one run can be compared with
                 those of another machine: if its bare scripts are slower than those of the machine for which the budgets were set, budgets in
                 operations a second are in proportion, those of drains to the floor next to them. Whatever else runs here makes the figures worse.
                 Groups: \(Measurement.Group.allCases.map(\.rawValue).joined(separator: ", ")).
-                """
+                """,
+            version: "sluice \(Program.version)"
         )
     }
 
@@ -43,22 +44,22 @@ package struct BenchVerb: Verb {
     var operations: Int?
     @Option(help: .hidden)
     var samples: Int?
-    @OptionGroup package var global: GlobalOptions
+    @OptionGroup var global: GlobalOptions
 
-    package init() {}
+    init() {}
 
-    package func check() throws {
+    func check() throws {
         _ = try groups()
         guard !(short && full) else { throw CLIError.usage("--short and --full exclude each other", fix: "drop one") }
         guard global.redis == nil else {
-            throw CLIError.usage("bench has a Redis of its own and touches no other", fix: "without --redis")
+            throw CLIError.usage("\(Program.name) has a Redis of its own and touches no other", fix: "without --redis")
         }
         for (name, value) in [("operations", operations), ("samples", samples)] where (value ?? 1) < 1 {
             throw CLIError.usage("--\(name) \(value ?? 0) measures nothing", fix: "at least 1")
         }
     }
 
-    package func perform(_ invocation: Invocation) async throws -> ExitStatus {
+    func perform(_ invocation: Invocation) async throws -> ExitStatus {
         #if DEBUG
             invocation.console.warn("this is a debug build: the figures say nothing (swift build -c release)")
         #endif

@@ -16,6 +16,8 @@ import Synchronization
 final class BenchRig: Sendable {
     static let queue = "bench"
     static let namespace = "bench"
+    /// The command with which this program is a worker with `BenchOperations`.
+    static let worker = "worker"
 
     let client: SluiceClient
     let broker: RedisBroker
@@ -169,7 +171,7 @@ final class BenchRig: Sendable {
         let process = try WorkerProcess(
             id,
             arguments: [
-                "test-worker", "--redis", Self.url(endpoint ?? self.endpoint), "--namespace", Self.namespace,
+                Self.worker, "--redis", Self.url(endpoint ?? self.endpoint), "--namespace", Self.namespace,
                 "-q", queues, "-c", "\(slots)", "--quiet", "--drain-timeout", "2s", "--supervised", id.description,
             ],
             parentPipe: parentPipe,
