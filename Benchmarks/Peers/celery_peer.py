@@ -1,4 +1,4 @@
-"""Celery for scripts/compare: `celery -A celery_peer` loads the tasks from this file.
+"""Celery for Benchmarks/compare: `celery -A celery_peer` loads the tasks from this file.
 
 `python3` runs the file as the producer.
 """

@@ -1,4 +1,4 @@
-"""The jobs of RQ for scripts/compare."""
+"""The jobs of RQ for Benchmarks/compare."""
 from producing import note_wait
 
 

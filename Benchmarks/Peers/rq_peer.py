@@ -1,4 +1,4 @@
-"""RQ's producer for scripts/compare. Jobs keep no results and no description of their arguments."""
+"""RQ's producer for Benchmarks/compare. Jobs keep no results and no description of their arguments."""
 from rq import Queue
 
 import producing

@@ -1,4 +1,4 @@
-# Sidekiq for scripts/compare. `sidekiq -r` loads the jobs from this file; `ruby` runs it as the producer:
+# Sidekiq for Benchmarks/compare. `sidekiq -r` loads the jobs from this file; `ruby` runs it as the producer:
 #
 #   fill N      put N no-ops into the queue, 1,000 a call
 #   bulk N      as fill, timed

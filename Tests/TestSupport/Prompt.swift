@@ -3,7 +3,7 @@ import Testing
 /// Expects a short duration: at most five times the promised time plus 15 seconds.
 ///
 /// The bound separates a kept promise from a forgotten one, which takes half a minute or forever. If ``MachinePace``
-/// shows that the machine itself was slow, the test expects nothing. `sluice bench` and `scripts/faults` measure
+/// shows that the machine itself was slow, the test expects nothing. `sluice-bench` and `scripts/faults` measure
 /// promises exactly, alone on the machine.
 package func expectPrompt(
     _ what: String,

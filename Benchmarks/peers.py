@@ -1,4 +1,4 @@
-"""The section of docs/performance.md with the results of `scripts/compare`, and its plot."""
+"""The section of docs/performance.md with the results of `Benchmarks/compare`, and its plot."""
 import json
 import statistics
 from xml.sax.saxutils import escape
@@ -28,7 +28,7 @@ def section(path, folder, wrapped):
     caption = "Drain of no-ops, operations a second"
     (folder / "peers.svg").write_text(_bars(caption, {queue: statistics.median(each["drain"]["rounds"]) for queue, each in figures.items()}))
     method = (
-        f"`scripts/compare --report`, on {about['machine']['cores']} × {about['machine']['processor']}: each queue has a redis-server "
+        f"`Benchmarks/compare --report`, on {about['machine']['cores']} × {about['machine']['processor']}: each queue has a redis-server "
         f"{about['machine']['redis']} of its own; the median of {rounds} rounds, one queue after the other. The others are Debian's, "
         "without log lines and results. For each, the fastest of a few worker settings counts. Sluice runs operations of a `Codable` "
         "type. *Times better* compares with the best of the others."

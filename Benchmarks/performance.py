@@ -1,4 +1,4 @@
-"""The page docs/performance.md: results and their meaning, from `scripts/bench` and `scripts/compare`."""
+"""The page docs/performance.md: results and their meaning, from `Benchmarks/bench` and `Benchmarks/compare`."""
 import pathlib
 import textwrap
 
@@ -195,7 +195,7 @@ def budgets(f):
     judged = [each for each in f.items if "met" in each]
     missed = [each for each in judged if not each["met"]]
     lines = wrapped(
-        f"`sluice bench` judges {len(judged)} figures by a budget; this run met {len(judged) - len(missed)}. "
+        f"`sluice-bench` judges {len(judged)} figures by a budget; this run met {len(judged) - len(missed)}. "
         f"[What bounds the figures]({NOTES}) explains the others and lists what was tried."
     )
     slower = next((each["value"] for each in f.items if each["name"].startswith("speed")), 1)
@@ -235,7 +235,7 @@ def page(measured, docs):
     about = f.machine
     lines = ["# Performance", ""]
     lines += wrapped(
-        "`scripts/bench --report` writes this page from `docs/performance.jsonl`, and `scripts/compare --report` from "
+        "`Benchmarks/bench --report` writes this page from `docs/performance.jsonl`, and `Benchmarks/compare --report` from "
         "`docs/peers.jsonl`, which have every figure. Do not edit it."
     )
     lines += [""] + wrapped(
@@ -261,7 +261,7 @@ def page(measured, docs):
     lines += section(
         "The local queue next to Foundation's `OperationQueue`",
         local_queue(f),
-        wrapped("Both queues run the same empty operations, interleaved, in one process (`Benchmarks`).") if f.local else [],
+        wrapped("Both queues run the same empty operations, interleaved, in one process (`QueueBenchmark`).") if f.local else [],
     )
     lines += section("Budgets", budgets(f))
     return lines

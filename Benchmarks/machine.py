@@ -14,10 +14,10 @@ def build():
     setup = "source scripts/common.sh && require_swift"
     if not (shutil.which("redis-server") and pathlib.Path("/usr/include/hiredis/hiredis.h").exists()):
         setup += " && install libhiredis-dev redis-server"
-    for command in (["bash", "-c", setup], ["swift", "build", "-c", "release", "--product", "sluice"]):
+    for command in (["bash", "-c", setup], ["swift", "build", "-c", "release", "--product", "sluice-bench"]):
         if code := subprocess.run(command, cwd=root, stdout=sys.stderr).returncode:
             sys.exit(f"error: {' '.join(command)} ended with {code}")
-    return root / ".build/release/sluice"
+    return root / ".build/release/sluice-bench"
 
 
 def described():
