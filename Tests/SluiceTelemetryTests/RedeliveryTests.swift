@@ -3,6 +3,7 @@ import Logging
 import Sluice
 import SluiceTelemetry
 import SluiceWorker
+import Synchronization
 import TestSupport
 import Testing
 import Tracing
@@ -12,7 +13,7 @@ private struct Wait: OperationArguments {
     static let name = "wait"
 }
 
-@Suite("Traces of an operation that is given back", .timeLimit(.minutes(60)))
+@Suite("Traces of an operation that runs again", .timeLimit(.minutes(60)))
 struct RedeliveryTests {
     private let tracer = InMemoryTracer()
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -24,21 +25,44 @@ struct RedeliveryTests {
         }
     }
 
-    @Test("Each run has a span with its outcome and a link to the one enqueue")
-    func twice() async throws {
+    private func client(_ topic: String) throws -> SluiceClient {
         let configuration = SluiceConfiguration(
             .url(TestServer.shared.url(as: .worker)),
-            namespace: uniqueNamespace("redelivery"),
+            namespace: uniqueNamespace(topic),
             timeouts: .patient,
             middleware: [OperationTracingMiddleware(tracer: tracer)]
         )
-        let sluice = try SluiceClient(configuration: configuration, logger: logger)
-        let handle = try await sluice.enqueue(Wait())
-        let first = worker(sluice) {
-            // The stream has no elements and ends when the worker asks the body to end.
-            for await _ in AsyncStream<Never>.makeStream().stream {}
-            throw CancellationError()
+        return try SluiceClient(configuration: configuration, logger: logger)
+    }
+
+    /// A body that runs until its worker asks it to end.
+    @Sendable
+    private static func blocked() async throws -> Int {
+        for await _ in AsyncStream<Never>.makeStream().stream {}
+        throw CancellationError()
+    }
+
+    /// Checks that both runs have a span with a link to the one enqueue.
+    private func expectRuns(ended expected: [String]) throws {
+        let send = try #require(tracer.finishedSpans.first { $0.operationName == "send default" })
+        let runs = tracer.finishedSpans.filter { $0.operationName == "process default" }
+        let states = runs.compactMap { span -> String? in
+            guard case .string(let state)? = span.attributes["messaging.sluice.state"]?.toSpanAttribute() else {
+                return nil
+            }
+            return state
         }
+        #expect(states == expected)
+        let links = runs.flatMap(\.links).compactMap { $0.context.inMemorySpanContext?.spanID }
+        #expect(links == [send.spanID, send.spanID])
+        #expect(tracer.activeSpans.isEmpty)
+    }
+
+    @Test("Each run of an operation that is given back has a span with its outcome and a link to the one enqueue")
+    func twice() async throws {
+        let sluice = try client("redelivery")
+        let handle = try await sluice.enqueue(Wait())
+        let first = worker(sluice, body: Self.blocked)
         let running = Task { try await first.run() }
         try await eventually("the first run begins") {
             tracer.activeSpans.contains { $0.operationName == "process default" }
@@ -51,17 +75,30 @@ struct RedeliveryTests {
         second.stop()
         try await again.value
         await sluice.close()
-        let send = try #require(tracer.finishedSpans.first { $0.operationName == "send default" })
-        let runs = tracer.finishedSpans.filter { $0.operationName == "process default" }
-        let states = runs.compactMap { span -> String? in
-            guard case .string(let state)? = span.attributes["messaging.sluice.state"]?.toSpanAttribute() else {
-                return nil
+        try expectRuns(ended: ["returned", "finished"])
+    }
+
+    @Test("The run of a worker that is taken for lost has a span of its own; so has the run that follows")
+    func lost() async throws {
+        let sluice = try client("lost")
+        let handle = try await sluice.enqueue(Wait())
+        let runs = Mutex(0)
+        let worker = worker(sluice) {
+            let number = runs.withLock { runs in
+                runs += 1
+                return runs
             }
-            return state
+            return number == 1 ? try await Self.blocked() : number
         }
-        #expect(states == ["returned", "finished"])
-        let links = runs.flatMap(\.links).compactMap { $0.context.inMemorySpanContext?.spanID }
-        #expect(links == [send.spanID, send.spanID])
-        #expect(tracer.activeSpans.isEmpty)
+        let running = Task { try await worker.run() }
+        try await eventually("the first run begins") {
+            tracer.activeSpans.contains { $0.operationName == "process default" }
+        }
+        _ = try await sluice.workerBroker.recoverWorker(worker: worker.id, queue: "default")
+        #expect(try await handle.value == 2)
+        worker.stop()
+        try await running.value
+        await sluice.close()
+        try expectRuns(ended: ["returned", "finished"])
     }
 }
