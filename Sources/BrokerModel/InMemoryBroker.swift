@@ -250,8 +250,16 @@ extension InMemoryBroker {
         run(queue) { $0.cancelAll(request) }
     }
 
-    package func retry(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
-        run(queue) { $0.change(ids, .retry, by) { model, id in model.retry(id) } }
+    package func retry(
+        _ ids: [OperationID],
+        delays: [Int64],
+        by: String,
+        queue: String
+    ) async throws -> [ChangeOutcome] {
+        run(queue) {
+            var delays = delays[...]
+            return $0.change(ids, .retry, by) { model, id in model.retry(id, delay: delays.popFirst() ?? 0) }
+        }
     }
 
     package func edit(_ edits: [OperationEdit], by: String, queue: String) async throws -> [EditOutcome] {

@@ -66,8 +66,15 @@ extension RedisBroker {
         return (reply.first?.int ?? 0, reply.last?.int ?? 0)
     }
 
-    package func retry(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
-        try await change(scripts[.retry], ids, by, queue)
+    package func retry(
+        _ ids: [OperationID],
+        delays: [Int64],
+        by: String,
+        queue: String
+    ) async throws -> [ChangeOutcome] {
+        guard !delays.isEmpty else { return try await change(scripts[.retry], ids, by, queue) }
+        let words = zip(ids, delays).map { $1 > 0 ? "\($0) \($1)" : "\($0)" }
+        return try await change(scripts[.retry], words, by, queue) { $0.append($1) }
     }
 
     package func remove(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
@@ -141,13 +148,24 @@ extension RedisBroker {
         _ queue: String,
         reason: String? = nil
     ) async throws -> [ChangeOutcome] {
+        try await change(script, ids, by, queue, reason: reason) { $0.append($1) }
+    }
+
+    private func change<Word>(
+        _ script: RedisScript,
+        _ words: [Word],
+        _ by: String,
+        _ queue: String,
+        reason: String? = nil,
+        append: (inout RedisArguments, Word) -> Void
+    ) async throws -> [ChangeOutcome] {
         try await requireProtocol(isWriting: false)
         var outcomes: [ChangeOutcome] = []
-        for chunk in ids.chunks(of: SluiceDefaults.batch) {
+        for chunk in words.chunks(of: SluiceDefaults.batch) {
             var arguments = arguments(queue, capacity: 128 + 36 * chunk.count)
             arguments.append(by.oneWord)
             if let reason { arguments.append(reason.oneLine) }
-            for id in chunk { arguments.append(id) }
+            for word in chunk { append(&arguments, word) }
             let answer = MarkedAnswer(try await evaluate(script, arguments).bytes ?? [])
             outcomes += try answer.outcomes { mark, id throws(OperationsError) -> ChangeOutcome in
                 if mark == UInt8(ascii: "1") { return .done }

@@ -159,11 +159,19 @@ extension SluiceClient {
     /// - Parameters:
     ///   - ids: the ids of the operations.
     ///   - queue: the queue of the operations.
+    ///   - spread: a time over which the operations start evenly, instead of all at once; nil = now.
     /// - Returns: the result for each operation, in order.
+    /// - Throws: `OperationsError` with `.invalidOption` for a spread of zero or over 100 years, or as any call.
     @discardableResult
-    public func retry(_ ids: [OperationID], queue: String = SluiceDefaults.queue) async throws -> [ChangeResult] {
-        try await inBatches(ids, queue: queue) {
-            try await broker.retryWithMembers($0, by: Self.identity, queue: queue)
+    public func retry(
+        _ ids: [OperationID],
+        queue: String = SluiceDefaults.queue,
+        spread: Duration? = nil
+    ) async throws -> [ChangeResult] {
+        try TimeLimit.check(spread, "the spread")
+        let spread = spread.map { Spread($0, count: ids.count) }
+        return try await inBatches(ids, queue: queue) {
+            try await broker.retryWithMembers($0, spread: spread, by: Self.identity, queue: queue)
         }
         .map(ChangeResult.init)
     }

@@ -21,7 +21,7 @@ enum RandomStep {
     case wake
     case cancel([OperationID], CancelRequest)
     case cancelQueue(CancelRequest)
-    case retry([OperationID])
+    case retry([OperationID], delays: [Int64])
     /// Edits operations, which are read before the step.
     case edit([OperationID], OperationPriority?, delayMilliseconds: Int64?, isNew: Bool)
     case purge
@@ -90,7 +90,8 @@ enum RandomStep {
         case .cancelQueue(let request):
             let counts = try await broker.cancelQueue(queue, request: request)
             return .counted(waiting: counts.waiting, executing: counts.executing)
-        case .retry(let ids): return .changed(try await broker.retry(ids, by: "tester", queue: queue))
+        case .retry(let ids, let delays):
+            return .changed(try await broker.retry(ids, delays: delays, by: "tester", queue: queue))
         case .edit(let ids, let priority, let delay, let isNew):
             let edits = try await broker.details(ids, queue: queue).compactMap { $0?.record }.map { record in
                 OperationEdit(

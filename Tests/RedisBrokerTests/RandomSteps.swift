@@ -72,7 +72,9 @@ struct RandomSteps {
             default: return .release(ids(1...6))
             }
         case 90...92: return .cancel(ids(1...3), cancelRequest())
-        case 93...94: return .retry(ids(1...3))
+        case 93...94:
+            let ids = ids(1...3)
+            return .retry(ids, delays: chance(0.3) ? ids.map { _ in Int64(number(0...2)) * 5_000 } : [])
         case 95...96: return .remove(ids(1...2))
         default: return rare(hasToken: hasToken)
         }

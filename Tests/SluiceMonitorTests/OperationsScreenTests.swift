@@ -233,6 +233,24 @@ struct OperationsScreenTests {
         #expect(model.handle(.enter) == [.change(change, reason: "", expected: 1_204)])
     }
 
+    @Test("Tab in the question about a retry chooses the time over which the operations start")
+    func spread() {
+        var model = model(.dead, [detail(1, "a", .dead)])
+        _ = model.type("*")
+        let change = BulkChange(.retry, .matching(model.operations.request.query))
+        _ = model.type("R")
+        #expect(model.handle(.tab) == [])
+        model.ingest(BulkPlan(change: change, states: [.dead: 40]))
+        #expect(model.grid(80, 24).text.contains("start: all now"))
+        for shown in ["1m", "10m", "1h"] {
+            _ = model.handle(.tab)
+            #expect(model.grid(80, 24).text.contains("start: evenly over \(shown)"))
+        }
+        var spread = change
+        spread.spread = .seconds(3600)
+        #expect(model.type("y") == [.change(spread, reason: "", expected: 40)])
+    }
+
     @Test("Enter after a wrong number declines, and an impossible change does not ask")
     func declined() {
         var model = model(.dead, [detail(1, "a", .dead)])

@@ -43,6 +43,44 @@ extension BrokerConformance {
             try bench.expect(again.operations.map(\.attempt), [2, 1], "the attempts")
             try bench.expect(again.nextDueMilliseconds, nil, "the next due time")
         },
+        ConformanceCheck("A retry with delays starts each operation at its own time; dependencies still count") {
+            bench in
+            let worker = try bench.worker()
+            let dead = try await bench.running(worker)
+            _ = try await bench.fail(dead, worker, .dead)
+            let dependency = try await bench.enqueue()
+            let blocked = try await bench.dependent(on: [OperationDependency(dependency[0])])
+            let others = try await bench.enqueue(2)
+            _ = try await bench.broker.cancel(
+                [blocked] + others,
+                request: CancelRequest(reason: "", by: "ann"),
+                queue: bench.queue
+            )
+            let outcomes = try await bench.broker.retry(
+                [dead.id, blocked] + others,
+                delays: [2_000, 1_000, 0, 3_000],
+                by: "ann",
+                queue: bench.queue
+            )
+            try bench.expect(outcomes, [.done, .done, .done, .done], "the outcomes")
+            for (id, state) in zip(
+                [dead.id, blocked] + others,
+                [OperationState.scheduled, .blocked, .ready, .scheduled]
+            ) {
+                try await bench.expectState(id, state)
+            }
+            try bench.expect(try await bench.existing(dead.id).record.startedAt, 0, "the start of the last run")
+            let first = try await bench.claim(worker, 9).operations
+            try bench.expect(first.map(\.id), [dependency[0], others[0]], "claimed at once")
+            for operation in first { _ = try await bench.complete(operation, worker) }
+            try await bench.expectState(blocked, .scheduled)
+            for id in [blocked, dead.id, others[1]] {
+                try await bench.advance(.milliseconds(999))
+                try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), [], "too early")
+                try await bench.advance(.milliseconds(1))
+                try bench.expect(try await bench.claim(worker, 9).operations.map(\.id), [id], "at its time")
+            }
+        },
         ConformanceCheck("A retry is refused for finished, running and ready operations, and reports unknown ids") {
             bench in
             let worker = try bench.worker()

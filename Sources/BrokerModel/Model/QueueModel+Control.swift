@@ -159,7 +159,7 @@ extension QueueModel {
     ///
     /// A retried operation has a new revision and sequence and no expiry, and stands at the tail of its lane. Errors,
     /// result and log stay. An operation with unmet dependencies is blocked instead.
-    mutating func retry(_ id: OperationID) -> ChangeOutcome {
+    mutating func retry(_ id: OperationID, delay: Int64 = 0) -> ChangeOutcome {
         guard let record = operations[id]?.record else { return .unknown }
         let state = effectiveState(of: record)
         guard operations[id]?.group == nil else { return .refused(state) }
@@ -179,17 +179,17 @@ extension QueueModel {
         case .blocked, .ready, .executing, .finished:
             return .refused(state)
         }
-        makeReady(id)
+        makeReady(id, delay: delay)
         if state.isTerminal { waitForRetry(of: id) }
         return .done
     }
 
-    private mutating func makeReady(_ id: OperationID) {
+    private mutating func makeReady(_ id: OperationID, delay: Int64) {
         revise(id)
         intents[id] = nil
         sequence += 1
         operations[id]?.unhandledName = nil
-        operations[id]?.reopen(now: now, sequence: sequence)
+        operations[id]?.reopen(at: now + delay, sequence: sequence)
         guard let header = operations[id]?.record.header else { return }
         let element = LaneElement(header: header, envelope: [])
         noteLarge(element)
@@ -198,6 +198,12 @@ extension QueueModel {
             blocked.insert(id, score: now)
             askForNeeds(of: id)
             return event(id, .blocked)
+        }
+        if delay > 0 {
+            operations[id]?.record.state = .scheduled
+            scheduled.insert(id, score: now + delay)
+            event(id, .scheduled)
+            return announce(due: now + delay)
         }
         event(id, .ready)
         if enterKey(id) { return }
@@ -458,9 +464,9 @@ extension WorkerCommand {
 }
 
 extension StoredOperation {
-    fileprivate mutating func reopen(now: Int64, sequence: Int64) {
+    fileprivate mutating func reopen(at instant: Int64, sequence: Int64) {
         record.header.delivery = 1
-        record.header.readyAt = now
+        record.header.readyAt = instant
         record.header.expiresAt = 0
         record.header.sequence = sequence
         record.state = .ready

@@ -55,20 +55,32 @@ extension OperatorBroker {
     /// Members are retried only if their group is dead or has not ended, and was not cancelled; nested groups are
     /// included. Before this returns, the groups of the retried operations wait for them again, in all queues.
     ///
+    /// - Parameter spread: gives the times; nil = all now.
     /// - Returns: one outcome for each operation, in the order of `ids`. The outcome of a group is `done` if a member
     ///   of it is retried.
-    package func retryWithMembers(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
+    package func retryWithMembers(
+        _ ids: [OperationID],
+        spread: Spread? = nil,
+        by: String,
+        queue: String
+    ) async throws -> [ChangeOutcome] {
         var seen: Set<DependencyName> = []
-        return try await retryWithMembers(ids, by: by, queue: queue, &seen)
+        return try await retryWithMembers(ids, spread, by: by, queue: queue, &seen)
+    }
+
+    /// Retries operations now.
+    package func retry(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome] {
+        try await retry(ids, delays: [], by: by, queue: queue)
     }
 
     private func retryWithMembers(
         _ ids: [OperationID],
+        _ spread: Spread?,
         by: String,
         queue: String,
         _ seen: inout Set<DependencyName>
     ) async throws -> [ChangeOutcome] {
-        var outcomes = try await retry(ids, by: by, queue: queue)
+        var outcomes = try await retry(ids, delays: spread?.delays(ids.count) ?? [], by: by, queue: queue)
         // A group that cannot be reached now is notified when the operation ends again.
         do { try await tellGroups(of: zip(ids, outcomes).filter { $1 == .done }.map(\.0), queue: queue) } catch let
             error as OperationsError where [.unavailable, .denied].contains(error.code)
@@ -77,7 +89,7 @@ extension OperatorBroker {
         let details = try await allDetails(refused.map { ids[$0] }, queue: queue)
         for (place, detail) in zip(refused, details) where detail?.isGroup == true && detail?.cancel == nil {
             guard seen.insert(DependencyName(ids[place], queue: queue)).inserted else { continue }
-            if try await retryMembers(of: ids[place], by: by, queue: queue, &seen) { outcomes[place] = .done }
+            if try await retryMembers(of: ids[place], spread, by: by, queue: queue, &seen) { outcomes[place] = .done }
         }
         return outcomes
     }
@@ -85,6 +97,7 @@ extension OperatorBroker {
     /// - Returns: whether a member is retried.
     private func retryMembers(
         of group: OperationID,
+        _ spread: Spread?,
         by: String,
         queue: String,
         _ seen: inout Set<DependencyName>
@@ -97,7 +110,7 @@ extension OperatorBroker {
                 let failed = try await details(part, queue: home).compactMap { $0 }.filter {
                     $0.isGroup ? [.dead, .blocked].contains($0.state) : $0.state.isTerminal && $0.state != .finished
                 }
-                let outcomes = try await retryWithMembers(failed.map(\.id), by: by, queue: home, &seen)
+                let outcomes = try await retryWithMembers(failed.map(\.id), spread, by: by, queue: home, &seen)
                 hasRetried = hasRetried || outcomes.contains(.done)
             }
         }

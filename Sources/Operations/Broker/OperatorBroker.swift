@@ -133,8 +133,12 @@ package protocol OperatorBroker: MonitorBroker, ScheduleChanging, OperationCance
     ///
     /// An operation with unmet dependencies becomes blocked instead.
     ///
-    /// - Parameter by: the author, for the event of the change.
-    func retry(_ ids: [OperationID], by: String, queue: String) async throws -> [ChangeOutcome]
+    /// - Parameters:
+    ///   - ids: the operations.
+    ///   - delays: milliseconds from now, one for each operation: one with a delay becomes scheduled. Empty = none.
+    ///   - by: the author, for the event of the change.
+    ///   - queue: the queue of the operations.
+    func retry(_ ids: [OperationID], delays: [Int64], by: String, queue: String) async throws -> [ChangeOutcome]
 
     /// Changes priority, time or envelope of ready, scheduled, retrying and blocked operations, if they are unchanged
     /// since they were read.

@@ -1,11 +1,11 @@
 -- Retries operations for an operator: dead, cancelled and expired ones become ready with fresh attempts, or blocked if
--- they wait for dependencies; scheduled and retrying ones become ready at once.
+-- they wait for dependencies; scheduled and retrying ones become ready at once. One with a delay becomes scheduled.
 -- KEYS[1]  {namespace/queue}:meta
--- ARGV[1]  by (one word)  ARGV[2…] ids, at most 500
+-- ARGV[1]  by (one word)  ARGV[2…] ids, at most 500; behind an id and a space, the delay from now in ms
 -- Output   a character for each: 1 done, the letter of the state that forbids it (always for a group, and for a
 --          callback whose group has ended otherwise), 0 unknown, k another operation has its unique key; then, each
 --          behind a space, the ids of these holders
--- Events   r or b for each, with the change
+-- Events   r, s or b for each, with the change
 -- include: base
 -- include: size
 -- include: leave_waiting
@@ -34,13 +34,14 @@ local function ask_for_needs(id)
   names_left = names_left - #needs / 2
 end
 
--- Makes an operation ready. Errors and log stay. The times of the last run and the deadline are cleared; the fence
+-- Makes an operation ready, or scheduled with a delay. Errors and log stay. The times of the last run and the deadline are cleared; the fence
 -- stays until the next start. A new revision makes references stale that were left behind. A new sequence takes the
 -- operation out of an earlier cancel of the whole queue.
-local function make_ready(id, head, failures)
+local function make_ready(id, head, failures, delay)
   local sequence = call('HINCRBY', META, 'sequence', 1)
   add('notEnqueued', 1)
-  local header = changed_header(head, next_revision(head), failures, 1, NOW36, ZERO9)
+  local ready_at = delay and time36(now + delay) or NOW36
+  local header = changed_header(head, next_revision(head), failures, 1, ready_at, ZERO9)
   -- An operation with errors or a log keeps some extras: `erase` looks for errors and a log only if it has extras.
   forget_runs(id)
   -- An intent may be left from a cancel that came while the operation ran untracked, too late for that run.
@@ -49,6 +50,8 @@ local function make_ready(id, head, failures)
   if tonumber(call('HGET', extras_key(id), 'unmet') or 0) > 0 then
     enter_needing(id, header)
     ask_for_needs(id)
+  elseif delay then
+    enter_later(id, header, now + delay)
   else
     enter_tail(id, header)
   end
@@ -74,7 +77,8 @@ local function is_overdue(head)
   return deadline and deadline <= now
 end
 
-local function retry(id)
+local function retry(word)
+  local id, delay = sub(word, 1, 26), tonumber(sub(word, 28))
   local head = head_of(id)
   if not head then return '0' end
   local state = state_of(head)
@@ -85,12 +89,12 @@ local function retry(id)
     leave_ended(id, head, state)
     -- Dependents must not hear of the end that the retry undoes.
     if is_linked(head) then take_back_end(id) end
-    make_ready(id, head, '000')
+    make_ready(id, head, '000', delay)
     if is_linked(head) then group_members().wait_for_retry(id) end
     add('reopened', 1)
   elseif state == 's' or state == 't' or (state == 'r' and is_overdue(head)) then
     leave_waiting(id, head)
-    make_ready(id, head)
+    make_ready(id, head, nil, delay)
   else
     return state
   end

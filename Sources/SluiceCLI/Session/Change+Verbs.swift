@@ -14,6 +14,8 @@ package protocol ChangeVerb: Verb {
 
     /// Stored with the operations.
     var reason: String { get }
+    /// The time over which the changed operations start evenly; nil = now.
+    var spread: Duration? { get }
 }
 
 extension ChangeVerb {
@@ -21,6 +23,7 @@ extension ChangeVerb {
     package static var effect: VerbEffect { .changes }
 
     package var reason: String { "" }
+    package var spread: Duration? { nil }
 
     package func check() throws { try selection.check() }
 
@@ -45,7 +48,8 @@ extension ChangeVerb {
             participle: kind.participle,
             allowed: Set(kind.allowed),
             needsRecord: true
-        ) { try await step.apply($0, queue: $1) }
+        ) { try await step.apply($0, spread: $2, queue: $1) }
+        change.spread = spread
         if selection.isQuery { return try await change.run(selection, in: kind.searched, consent) }
         let all = try await expanded(references, client)
         change.keepsOrder = all != references

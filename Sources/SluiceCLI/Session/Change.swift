@@ -17,7 +17,9 @@ struct Change: Sendable {
     /// Whether a query finds only operations with a record.
     let needsRecord: Bool
     /// Changes up to 500 operations of a queue, and returns the outcome of each.
-    let apply: @Sendable ([OperationID], String) async throws -> [OperationOutcome]
+    let apply: @Sendable ([OperationID], String, Spread?) async throws -> [OperationOutcome]
+    /// The time over which the changed operations start evenly; nil = now.
+    var spread: Duration?
     /// Applies the change to a reference without a record; nil = the operation is unknown.
     var applyToMissing: @Sendable (IDReference) async throws -> OperationOutcome? = { _ in nil }
     /// Whether named operations are changed in the order of the references, across queues.
@@ -54,11 +56,12 @@ extension Change {
         let begun = ContinuousClock.now
         let findings = try await Locator(client).find(references)
         let interruption = Interruption()
+        let spread = spread.map { Spread($0, count: references.count) }
         return try await reported(since: begun, interruption) { add in
             var rest = Array(zip(references, findings))[...]
             while !rest.isEmpty {
                 if let status = interruption.received.status { return interrupted(status) }
-                try await add(try await rows(rest.prefix(SluiceDefaults.batch)))
+                try await add(try await rows(rest.prefix(SluiceDefaults.batch), spread))
                 rest = rest.dropFirst(SluiceDefaults.batch)
                 let done = QuantityText.grouped(references.count - rest.count)
                 invocation.console.showStatus("\(done) of \(QuantityText.grouped(references.count))")
@@ -84,11 +87,14 @@ extension Change {
     }
 
     /// Returns the rows, in the order of the references.
-    private func rows(_ targets: ArraySlice<(IDReference, Locator.Finding)>) async throws -> [OperationOutcome] {
+    private func rows(
+        _ targets: ArraySlice<(IDReference, Locator.Finding)>,
+        _ spread: Spread?
+    ) async throws -> [OperationOutcome] {
         var changed: [OperationAddress: OperationOutcome] = [:]
         let places = targets.compactMap { if case .found(let place) = $0.1 { place } else { nil } }
         for (queue, ids) in Self.calls(places, inOrder: keepsOrder) {
-            for (id, row) in zip(ids, try await apply(ids, queue)) {
+            for (id, row) in zip(ids, try await apply(ids, queue, spread)) {
                 changed[OperationAddress(queue: queue, id: id)] = row
             }
         }
@@ -134,14 +140,16 @@ extension Change {
             invocation.print(preview)
             return .done
         }
-        if !invocation.options.assumesYes {
+        var spread: Spread?
+        if !invocation.options.assumesYes || self.spread != nil {
             let count = try await preview(walk).result.found
             if count > 0 {
                 let many = "\(QuantityText.grouped(count)) operations"
                 try invocation.confirm("\(verb) \(many)?", count: count)
             }
+            spread = self.spread.map { Spread($0, count: count) }
         }
-        guard let prepare else { return try await run(walk) }
+        guard let prepare else { return try await run(walk, spread) }
         try await prepare()
         // A new walk also finds operations that were enqueued after the first walk was made, and claimed before
         // `prepare` took effect.
@@ -151,10 +159,10 @@ extension Change {
             view: invocation.view,
             needsRecord: needsRecord
         )
-        return try await run(later)
+        return try await run(later, spread)
     }
 
-    private func run(_ walk: ChangeWalk) async throws -> ExitStatus {
+    private func run(_ walk: ChangeWalk, _ spread: Spread?) async throws -> ExitStatus {
         let interruption = Interruption()
         let received = interruption.received
         var covered: Coverage?
@@ -165,7 +173,7 @@ extension Change {
                 return received.status != nil
             }
             let result = try await watched.run { queue, ids in
-                try await add(try await apply(ids, queue))
+                try await add(try await apply(ids, queue, spread))
             }
             covered = walk.coverage(of: result)
             guard result.isStopped, let status = received.status else { return nil }

@@ -14,6 +14,7 @@ package struct RetryVerb: ChangeVerb {
                   \(Program.name) retry 7QK2MX
                   \(Program.name) retry -w 'state:dead name:Send*'
                   \(Program.name) retry -w 'error:"timed out"' --dry-run
+                  \(Program.name) retry -w 'state:dead queue:mail' --spread 10m
                   \(Program.name) retry 7QK2MX --tree
                   \(Program.name) list -o id --limit 200 state:dead tag:test | \(Program.name) retry -
 
@@ -27,6 +28,7 @@ package struct RetryVerb: ChangeVerb {
 
     @OptionGroup package var selection: Selection
     @OptionGroup var tree: TreeFlag
+    @OptionGroup var spreading: SpreadOption
     @OptionGroup package var consent: Consent
     @OptionGroup package var global: GlobalOptions
 
@@ -35,7 +37,10 @@ package struct RetryVerb: ChangeVerb {
     package func check() throws {
         try selection.check()
         try tree.check(selection)
+        try spreading.check()
     }
+
+    package var spread: Duration? { spreading.spread }
 
     package func expanded(_ references: [IDReference], _ client: SluiceClient) async throws -> [IDReference] {
         tree.tree ? try await DependencyTree.ofRetry(client.broker, references) : references

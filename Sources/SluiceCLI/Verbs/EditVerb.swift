@@ -158,7 +158,7 @@ private struct Editing: Sendable {
     }
 
     @Sendable
-    func apply(_ ids: [OperationID], _ queue: String) async throws -> [OperationOutcome] {
+    func apply(_ ids: [OperationID], _ queue: String, _ spread: Spread?) async throws -> [OperationOutcome] {
         let details = try await client.broker.details(ids, queue: queue)
         let now =
             wanted.at == nil && editor == nil

@@ -44,7 +44,7 @@ struct OperationCancel: Sendable {
             participle: ChangeKind.cancel.participle,
             allowed: Set(ChangeKind.cancel.allowed),
             needsRecord: false
-        ) { ids, queue in
+        ) { ids, queue, _ in
             var rows: [OperationOutcome] = []
             var left = ids[...]
             while let root = left.first.map({ roots[$0] }) {

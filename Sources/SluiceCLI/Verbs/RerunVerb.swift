@@ -30,6 +30,7 @@ package struct RerunVerb: Verb {
     @OptionGroup package var selection: Selection
     @Flag(name: .shortAndLong, help: "Edit the arguments before they are enqueued; one operation.") var edit = false
     @Option(name: .shortAndLong, help: "Enqueue into this queue instead of its own.") var queue: String?
+    @OptionGroup var spreading: SpreadOption
     @OptionGroup var consent: Consent
     @OptionGroup package var global: GlobalOptions
 
@@ -47,6 +48,7 @@ package struct RerunVerb: Verb {
     package func check() throws {
         try named.check()
         if let queue { try NameRule.check(queue, role: "queue") }
+        try spreading.check()
         guard edit, selection.isQuery || named.targets.ids.count != 1 else { return }
         throw CLIError.usage("-e edits one operation", fix: "\(Program.name) rerun ID -e")
     }
@@ -61,7 +63,7 @@ package struct RerunVerb: Verb {
         let client = try await invocation.connect()
         let changes = try KeyValueArguments.object(from: words)
         let rerun = Rerun(client: client, queue: queue, changes: changes, edits: edit, invocation: invocation)
-        let change = Change(
+        var change = Change(
             invocation: invocation,
             client: client,
             verb: "rerun",
@@ -70,6 +72,7 @@ package struct RerunVerb: Verb {
             needsRecord: true,
             apply: rerun.apply
         )
+        change.spread = spreading.spread
         guard selection.isQuery else { return try await change.run(references, consent) }
         return try await change.run(selection, in: OperationState.allCases, consent)
     }
@@ -84,18 +87,19 @@ private struct Rerun: Sendable {
     let invocation: Invocation
 
     @Sendable
-    func apply(_ ids: [OperationID], _ place: String) async throws -> [OperationOutcome] {
+    func apply(_ ids: [OperationID], _ place: String, _ spread: Spread?) async throws -> [OperationOutcome] {
         let details = try await client.broker.details(ids, queue: place)
         var rows: [OperationOutcome] = []
         var new: [NewOperation] = []
-        for (id, detail) in zip(ids, details) {
+        let delays = spread?.delays(ids.count) ?? ids.map { _ in 0 }
+        for (id, (detail, delay)) in zip(ids, zip(details, delays)) {
             let reference = id.description
             guard let detail else {
                 rows.append(.init(reference: reference, result: .unknown, text: "is unknown", name: "unknown"))
                 continue
             }
             do {
-                let operation = try operation(detail)
+                let operation = try operation(detail, delay: delay)
                 let location = Location(queue: queue ?? place, id: operation.id)
                 new.append(operation)
                 rows.append(.init(reference: reference, address: location, text: "rerun of \(id)", name: "rerun"))
@@ -108,7 +112,7 @@ private struct Rerun: Sendable {
         return rows
     }
 
-    private func operation(_ detail: OperationDetail) throws -> NewOperation {
+    private func operation(_ detail: OperationDetail, delay: Int64) throws -> NewOperation {
         let header = detail.record.header
         guard detail.links.group == nil else {
             throw OperationsError(.refused, GroupSummary.refusal(of: "rerun", header.id))
@@ -124,7 +128,7 @@ private struct Rerun: Sendable {
             id: OperationID(),
             tracked: true,
             priority: header.priority,
-            delayMilliseconds: 0,
+            delayMilliseconds: delay,
             expiresMilliseconds: 0,
             envelope: envelope.encoded()
         )

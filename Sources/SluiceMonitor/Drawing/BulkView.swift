@@ -13,12 +13,21 @@ extension MonitorView {
         var lines = [[Span(possible(plan))]]
         if let others = others(plan) { lines.append([Span(others, .warning)]) }
         if question.change.kind == .cancel { lines.append(reasonLine(question.reason, question.isTypingReason)) }
+        if question.change.kind == .retry {
+            let start = question.change.spread.map { "evenly over \(DurationText.short($0))" } ?? "all now"
+            lines.append([Span("start: "), Span(start)])
+        }
         if question.isTypingReason {
             lines.append([Span("Enter done typing", .dim)])
         } else {
-            let reason = question.change.kind == .cancel ? "   [Tab] type a reason" : ""
+            let tab =
+                switch question.change.kind {
+                case .cancel: "   [Tab] type a reason"
+                case .retry: "   [Tab] spread"
+                default: ""
+                }
             let yes = question.needsNumber ? "type \(plan.possible) and Enter: \(question.number)_" : "[y] yes"
-            lines.append([Span("\(yes)   [\(question.needsNumber ? "Esc" : "N")] no\(reason)", .heading)])
+            lines.append([Span("\(yes)   [\(question.needsNumber ? "Esc" : "N")] no\(tab)", .heading)])
         }
         return ("\(verb) \(number) operation\(plan.possible == 1 ? "" : "s")?", lines)
     }

@@ -7,7 +7,7 @@ package struct BulkQuestion: Sendable, Equatable {
     /// The most operations that can be changed without typing their number.
     package static let mostWithoutNumber = 100
 
-    package let change: BulkChange
+    package private(set) var change: BulkChange
     /// The effect of the change; nil = the operations are being counted.
     package var plan: BulkPlan?
     package var reason = ""
@@ -16,6 +16,15 @@ package struct BulkQuestion: Sendable, Equatable {
     package var number = ""
 
     init(_ change: BulkChange) { self.change = change }
+
+    /// The times over which a retry can be spread.
+    private static let spreads: [Duration?] = [nil, .seconds(60), .seconds(600), .seconds(3600)]
+
+    /// Chooses the next time over which retried operations start evenly.
+    mutating func chooseNextSpread() {
+        let place = Self.spreads.firstIndex(of: change.spread) ?? 0
+        change.spread = Self.spreads[(place + 1) % Self.spreads.count]
+    }
 
     package var needsNumber: Bool { plan.map { $0.possible > Self.mostWithoutNumber } ?? false }
 }
@@ -85,6 +94,7 @@ extension MonitorModel {
         }
         switch key {
         case .tab where question.change.kind == .cancel: question.isTypingReason = true
+        case .tab where question.change.kind == .retry && question.plan != nil: question.chooseNextSpread()
         case .backspace, .character("0"), .character("1"), .character("2"), .character("3"), .character("4"),
             .character("5"), .character("6"), .character("7"), .character("8"), .character("9"):
             if question.needsNumber { _ = TextField.edit(&question.number, key, longest: 12) }

@@ -13,10 +13,13 @@ package enum BulkTarget: Sendable, Equatable {
 package struct BulkChange: Sendable, Equatable {
     package var kind: ChangeKind
     package var target: BulkTarget
+    /// The time over which retried operations start evenly; nil = now.
+    package var spread: Duration?
 
-    package init(_ kind: ChangeKind, _ target: BulkTarget) {
+    package init(_ kind: ChangeKind, _ target: BulkTarget, spread: Duration? = nil) {
         self.kind = kind
         self.target = target
+        self.spread = spread
     }
 }
 
@@ -120,12 +123,13 @@ package struct BulkRun: Sendable {
         var progress = BulkProgress(change, expected: expected)
         let request = CancelRequest(reason: reason, by: by, storesIntent: true)
         let step = OperationChange(broker, change.kind, request)
+        let spread = change.spread.map { Spread($0, count: expected) }
         do {
             let isComplete = try await eachChunk { queue, ids in
                 // Waiting for Redis can be stopped here, before the step is sent.
                 try await broker.requireAnswer(of: queue)
                 try Task.checkCancellation()
-                progress.add(try await step.apply(ids, queue: queue))
+                progress.add(try await step.apply(ids, spread: spread, queue: queue))
                 report(progress)
             }
             progress.end = isComplete ? .complete : .stopped

@@ -15,15 +15,20 @@ package struct OperationChange: Sendable {
 
     /// Changes operations of a queue.
     ///
+    /// - Parameter spread: gives the times of retried operations; nil = all now.
     /// - Returns: the outcome of each operation, in order.
-    package func apply(_ ids: [OperationID], queue: String) async throws -> [OperationOutcome] {
+    package func apply(
+        _ ids: [OperationID],
+        spread: Spread? = nil,
+        queue: String
+    ) async throws -> [OperationOutcome] {
         guard kind != .cancel else {
             let outcomes = try await broker.cancelWithMembers(ids, request: request, queue: queue)
             return zip(ids, outcomes).map { id, outcome in
                 OperationOutcome(outcome, of: OperationAddress(queue: queue, id: id), now: now)
             }
         }
-        var outcomes = zip(ids, try await change(ids, queue)).map { id, outcome in
+        var outcomes = zip(ids, try await change(ids, spread, queue)).map { id, outcome in
             OperationOutcome(outcome, of: OperationAddress(queue: queue, id: id), kind)
         }
         let refused = outcomes.filter { $0.result == .refused }.compactMap(\.address?.id)
@@ -34,10 +39,10 @@ package struct OperationChange: Sendable {
         return outcomes
     }
 
-    private func change(_ ids: [OperationID], _ queue: String) async throws -> [ChangeOutcome] {
+    private func change(_ ids: [OperationID], _ spread: Spread?, _ queue: String) async throws -> [ChangeOutcome] {
         switch kind {
         case .cancel: []
-        case .retry: try await broker.retryWithMembers(ids, by: request.by, queue: queue)
+        case .retry: try await broker.retryWithMembers(ids, spread: spread, by: request.by, queue: queue)
         case .hold: try await broker.hold(ids, by: request.by, reason: request.reason, queue: queue)
         case .release: try await broker.release(ids, by: request.by, queue: queue)
         case .remove: try await broker.remove(ids, by: request.by, queue: queue)

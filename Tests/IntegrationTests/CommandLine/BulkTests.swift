@@ -36,6 +36,21 @@ extension CommandLineTests {
             #expect(try await sluice.count(.ready) == 0)
         }
 
+        @Test("Retried and rerun operations start evenly over the time of --spread", arguments: ["retry", "rerun"])
+        func spread(verb: String) async throws {
+            try await enqueue(600)
+            #expect(try await sluice("cancel", "-t", "y", "-y").code == 0)
+            let done = try await sluice(verb, "-w", "state:cancelled tag:y", "--spread", "600h", "-y")
+            #expect(done.code == 0, "\(done.errors)")
+            #expect(try await sluice.count(.ready) == 1)
+            let rows =
+                try await sluice.json("list", "state:scheduled", "--limit", "1000")["operations"]?.arrayValue ?? []
+            let times = rows.compactMap { $0["dueAt"]?.stringValue }.sorted()
+            // One operation an hour, and each has another hour: calls are less than an hour apart.
+            #expect(Set(times.map { $0.prefix(13) }).count == 599)
+            #expect(try await sluice("retry", "-t", "y", "--spread", "0s", "-y").code == 64)
+        }
+
         @Test("Operations that ended at one instant are all removed, although pages begin behind removed ones")
         func sameInstant() async throws {
             try await enqueue(1_100)

@@ -91,6 +91,14 @@ local function enter_set(id, head, state, due, failures, delivery, deadline)
   note_startable(due)
 end
 
+-- Makes an operation wait until `due`, in ms, without the times of its last run.
+local function enter_later(id, header, due)
+  write_head(record_key(id), 's' .. NOT_STARTED, header)
+  call('ZADD', PREFIX .. 'scheduled', format('%d', due), id)
+  event(id, 's', true)
+  note_startable(due)
+end
+
 -- Blocks an operation until an operator releases it. `from`: the letter of its state before. The new revision makes a
 -- reference that stays in its lane stale.
 local function enter_blocked(id, head, from, by, reason)
