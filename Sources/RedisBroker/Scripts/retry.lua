@@ -34,9 +34,9 @@ local function ask_for_needs(id)
   names_left = names_left - #needs / 2
 end
 
--- Makes an operation ready, or scheduled with a delay. Errors and log stay. The times of the last run and the deadline are cleared; the fence
--- stays until the next start. A new revision makes references stale that were left behind. A new sequence takes the
--- operation out of an earlier cancel of the whole queue.
+-- Makes an operation ready, or scheduled with a delay. Errors and log stay. The times of the last run and the deadline
+-- are cleared; the fence stays until the next start. A new revision makes references stale that were left behind. A new
+-- sequence takes the operation out of an earlier cancel of the whole queue.
 local function make_ready(id, head, failures, delay)
   local sequence = call('HINCRBY', META, 'sequence', 1)
   add('notEnqueued', 1)
@@ -78,7 +78,8 @@ local function is_overdue(head)
 end
 
 local function retry(word)
-  local id, delay = sub(word, 1, 26), tonumber(sub(word, 28))
+  local id, delay = string.match(word, '^(%S+) ?(%d*)$')
+  delay = tonumber(delay)
   local head = head_of(id)
   if not head then return '0' end
   local state = state_of(head)
