@@ -10,7 +10,7 @@ enum ScriptConstants {
     }
 
     private static func inline(_ lines: [Line]) -> [Line] {
-        let names = Dictionary(grouping: lines.compactMap(\.localName), by: { $0 }).mapValues(\.count)
+        let names = Dictionary(grouping: lines.compactMap(\.constantLocalName), by: { $0 }).mapValues(\.count)
         var values: [Line: Line] = [:]
         for line in lines {
             if let (name, value) = line.literalConstant, names[name] == 1 { values[name] = value }
@@ -20,8 +20,11 @@ enum ScriptConstants {
         }
     }
 
+    /// Replaces names in a line. Only words that begin with an upper-case letter can be names: each worker makes its
+    /// scripts when it starts, so it should be quick.
+
     private static func replacing(_ values: [Line: Line], in line: Line) -> Line {
-        guard !line.isComment else { return line }
+        guard !line.isComment, line.contains(where: \.isUpperCase) else { return line }
         var result: [UInt8] = []
         var rest = line
         var isQuoted = false
@@ -32,7 +35,7 @@ enum ScriptConstants {
                 result.append(byte)
                 rest = rest.dropFirst()
             } else {
-                result += values[word] ?? word
+                result += (byte.isUpperCase ? values[word] : nil) ?? word
                 rest = rest.dropFirst(word.count)
             }
         }
@@ -41,11 +44,12 @@ enum ScriptConstants {
 }
 
 extension ScriptPruner.Line {
-    /// The name in `local name = …`, at any indentation.
-    fileprivate var localName: ScriptPruner.Line? {
+    /// The name in `local NAME = …`, at any indentation; nil if it cannot be that of a constant.
+    fileprivate var constantLocalName: ScriptPruner.Line? {
         let text = drop { $0 == UInt8(ascii: " ") }
         guard text.starts(with: "local ".utf8) else { return nil }
-        return text.dropFirst("local ".utf8.count).prefix { $0.isOfWord }
+        let name = text.dropFirst("local ".utf8.count).prefix { $0.isOfWord }
+        return name.first?.isUpperCase == true ? name : nil
     }
 
     fileprivate var literalConstant: (name: ScriptPruner.Line, value: ScriptPruner.Line)? {

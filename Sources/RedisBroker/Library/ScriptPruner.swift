@@ -73,6 +73,8 @@ extension ScriptPruner.Line {
 }
 
 extension UInt8 {
+    var isUpperCase: Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) }
+
     /// Whether the byte can be part of a Lua name.
     var isOfWord: Bool {
         switch self {

@@ -120,17 +120,8 @@ extension LocalQueue {
     // MARK: 2. A call goes out
 
     /// True if the queue's loop has something to send. Repeats and reconcile calls run alone.
-    func hasCall(_ index: Int, _ now: Instant) -> Bool {
-        let isIdle = members[index].calls.isIdle
-        switch phase(of: index, now) {
-        case .unleased: return false
-        case .lapsed, .unsure, .repeating: return isIdle
-        case .draining, .claiming, .quiet, .paused:
-            let reserved = slots.parts[index].reserved
-            if isIdle { return !members[index].outbox.isEmpty || reserved > 0 }
-            return members[index].calls.allowFurther
-                && (reserved >= Calls.leastInFurther || members[index].outbox.fillsFurtherCall)
-        }
+    mutating func hasCall(_ index: Int, _ now: Instant) -> Bool {
+        members[index].hasCall(in: phase, reserved: slots.parts[index].reserved, now)
     }
 
     /// Decides the next call of a queue. Without a valid lease nothing is sent: ends wait for the next heartbeat.
@@ -294,9 +285,9 @@ extension LocalQueue {
     }
 
     private mutating func settleBody(_ operation: HeldOperation, _ settlement: Settlement, _ now: Instant) {
-        let mayHaveSuccessor = members[operation.queue].supply.mayHaveSuccessor(operation.claimed.header)
-        guard settle(operation, settlement), mayHaveSuccessor else { return }
-        members[operation.queue].supply.expectSuccessor()
+        guard settle(operation, settlement),
+            members[operation.queue].supply.expectSuccessor(of: operation.claimed.header)
+        else { return }
         keepSlot(operation.queue, now)
     }
 

@@ -60,6 +60,18 @@ extension LocalQueue {
             }
         }
 
+        /// True if there is something to send. It changes nothing, but is `mutating`: every end asks, and a method that
+        /// is not would be called on a copy of the member.
+        mutating func hasCall(in worker: LocalQueue.Phase, reserved: Int, _ now: Instant) -> Bool {
+            switch phase(in: worker, now) {
+            case .unleased: return false
+            case .lapsed, .unsure, .repeating: return calls.isIdle
+            case .draining, .claiming, .quiet, .paused:
+                if calls.isIdle { return !outbox.isEmpty || reserved > 0 }
+                return calls.allowFurther && (reserved >= Calls.leastInFurther || outbox.fillsFurtherCall)
+            }
+        }
+
         /// True if the queue ends a burst: nothing is held here, and nothing is expected.
         func isExhausted(_ burst: WorkerConfiguration.Burst, _ now: Instant) -> Bool {
             guard lease.held.isEmpty, lease.until != nil, calls.isIdle else { return false }

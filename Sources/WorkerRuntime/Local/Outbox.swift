@@ -17,6 +17,7 @@ struct Outbox: Sendable {
     var isRepeat: Bool { ended.first?.isRepeat == true }
 
     /// True if the ends are worth a further call while another call is in flight.
+    @inline(__always)
     var fillsFurtherCall: Bool {
         guard let first = ended.first else { return false }
         return ended.count

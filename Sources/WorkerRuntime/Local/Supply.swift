@@ -46,9 +46,13 @@ struct Supply: Sendable {
 
     /// Notes the end of an operation that may have a successor. An answer to an earlier call says nothing about the
     /// successor.
-    mutating func expectSuccessor() {
+    ///
+    /// - Returns: false if the operation has none; nothing is noted.
+    mutating func expectSuccessor(of header: OperationHeader) -> Bool {
+        guard mayHaveSuccessor(header) else { return false }
         wake()
         expectsSuccessor = true
+        return true
     }
 
     /// True if no claim has asked for a long time: operations may be ready that this worker does not know of.
