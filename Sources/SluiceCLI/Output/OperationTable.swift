@@ -31,7 +31,8 @@ struct OperationTable {
                 TableCell(ShortID.text(detail.id, length: length, style: style)),
                 TableCell("\(detail.state.mark(ascii: style.usesASCII)) \(detail.state.rawValue)", detail.state.role),
                 TableCell(style.mark(detail.record.header.priority)), TableCell(detail.title(invocation.view)),
-                TableCell(detail.queue), TableCell(tries(detail)), TableCell(when(detail)), TableCell(about(detail)),
+                TableCell(detail.queue), TableCell(tries(detail)), TableCell(when(detail)),
+                TableCell(detail.shownNote ?? "-"),
                 TableCell(ArgumentsText.line(detail.reading(invocation.view))),
             ])
         }
@@ -63,18 +64,5 @@ struct OperationTable {
     private func when(_ detail: OperationDetail) -> String {
         guard let time = detail.shownTime else { return "-" }
         return TimeText.format(time, invocation.settings.time.content, now: invocation.now)
-    }
-
-    private func about(_ detail: OperationDetail) -> String {
-        if let group = GroupProgress(detail) { return group.shortText }
-        switch detail.state {
-        case .executing:
-            if detail.cancel != nil { return "cancelling" }
-            guard let progress = detail.progress else { return "-" }
-            return "\(QuantityText.percent(progress.fraction)) \(progress.message)"
-        case .retrying, .dead: return detail.errors.last?.failure.sentence ?? "-"
-        case .cancelled: return detail.cancel?.reason ?? "-"
-        case .scheduled, .blocked, .ready, .finished, .expired: return detail.envelope.tags.joined(separator: " ")
-        }
     }
 }

@@ -80,8 +80,10 @@ package struct SituationReader {
 
     /// Explains why operations do not run, in the order of `details`. Each explanation includes the chain of operations
     /// that the operation waits for.
-    package func explain(_ details: [OperationDetail]) async throws -> [Explanation] {
-        var explanations = try await read(details).map { Explanation($0) }
+    ///
+    /// - Parameter isMeasured: whether to measure starts for a second, for an estimate.
+    package func explain(_ details: [OperationDetail], isMeasured: Bool = true) async throws -> [Explanation] {
+        var explanations = try await read(details, isMeasured: isMeasured).map { Explanation($0) }
         guard explanations.count <= Self.followed else { return explanations }
         for index in explanations.indices {
             // The server of a queue in the chain may be unreachable; the explanation then has no chain.

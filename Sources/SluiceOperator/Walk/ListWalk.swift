@@ -17,6 +17,8 @@ package struct ListWalk: Sendable {
     private let leavesOutAbsent: Bool
     /// Whether to count the operations of the places even if all of them match.
     private let countsAll: Bool
+    /// The namespace as it was read just before; nil = unknown. Places that were empty then are not read.
+    private let snapshot: NamespaceSnapshot?
 
     package init(
         _ broker: any OperatorBroker,
@@ -25,11 +27,12 @@ package struct ListWalk: Sendable {
         limit: Int,
         scanLimit: Int,
         leavesOutAbsent: Bool = false,
-        countsAll: Bool = false
+        countsAll: Bool = false,
+        snapshot: NamespaceSnapshot? = nil
     ) {
         (self.broker, self.query, self.view) = (broker, query, view)
         (self.limit, self.scanLimit) = (limit, scanLimit)
-        (self.leavesOutAbsent, self.countsAll) = (leavesOutAbsent, countsAll)
+        (self.leavesOutAbsent, self.countsAll, self.snapshot) = (leavesOutAbsent, countsAll, snapshot)
     }
 
     /// The first word of the cursor in a list of members. The second word is the id of the last row.
@@ -51,6 +54,8 @@ package struct ListWalk: Sendable {
         /// Whether the walk ended at the scan limit.
         package var isCutShort: Bool { next != nil && isScanned }
         fileprivate var isScanned = false
+
+        package init() {}
     }
 
     /// A place with a cursor in it. The cursor is not a number of rows, since rows come and go.
@@ -81,8 +86,12 @@ package struct ListWalk: Sendable {
             try await list(names, queues, from: start, now: now, into: &result, show)
             return result
         }
+        let counts = Dictionary((snapshot?.queues ?? []).map { ($0.queue, $0.counts) }) { first, _ in first }
         let places = query.states.flatMap { state in
             queues.map { Position(state: state, queue: $0, cursor: nil) }
+        }.filter { place in
+            let isCursor = place.state == start?.state && place.queue == start?.queue
+            return isCursor || counts[place.queue].map { $0[place.state] ?? 0 > 0 } ?? true
         }
         guard let start else {
             try await walk(places[...], now: now, into: &result, show)
