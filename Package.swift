@@ -18,7 +18,12 @@ let package = Package(
         .library(name: "SluiceCLI", targets: ["SluiceCLI"]),
         .library(name: "SluiceTelemetry", targets: ["SluiceTelemetry"]),
         .library(name: "SluiceTesting", targets: ["SluiceTesting"]),
+        .library(name: "SluiceDashboard", targets: ["SluiceDashboard"]),
         .executable(name: "sluice", targets: ["sluice"]),
+    ],
+    traits: [
+        .default(enabledTraits: ["Dashboard"]),
+        .trait(name: "Dashboard", description: "The web dashboard, and Hummingbird, which it needs."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
@@ -30,6 +35,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.7.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.3.0"),
+        // Only with the trait Dashboard.
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0"),
     ],
     targets: [
         // Libraries, in the order in which they may import each other (see STYLE in CONTRIBUTING.md).
@@ -152,9 +159,28 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(
+            name: "SluiceDashboard",
+            dependencies: [
+                "Operations", "TerminalText", "Selectors", "SluiceOperator",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Dashboard"])),
+            ],
+            resources: [
+                .embedInCode("Assets/style.css"), .embedInCode("Assets/dashboard.js"), .embedInCode("Assets/icon.svg"),
+            ],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "sluice",
-            dependencies: ["SluiceCLI"],
+            dependencies: [
+                "SluiceCLI",
+                .target(name: "SluiceDashboard", condition: .when(traits: ["Dashboard"])),
+            ],
             path: "Sources/sluice-main",
             swiftSettings: strict
         ),
@@ -269,6 +295,15 @@ let package = Package(
         .testTarget(
             name: "SluiceMonitorTests",
             dependencies: ["SluiceMonitor", "SluiceOperator", "BrokerModel", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SluiceDashboardTests",
+            dependencies: [
+                "SluiceDashboard", "SluiceOperator", "BrokerModel",
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Dashboard"])),
+                .product(name: "HummingbirdTesting", package: "hummingbird", condition: .when(traits: ["Dashboard"])),
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -13,8 +13,8 @@ import Sluice
 /// }
 /// ```
 ///
-/// The program then has every command of `sluice`. Workers of the program run the registered operations in addition to
-/// the built-in ones.
+/// The program then has every command of `sluice` except `dashboard`. Its workers run the registered operations in addition
+/// to the built-in ones.
 public enum SluiceMain {
     /// Runs the command in the program's arguments, and ends the process with the command's exit status.
     ///
@@ -25,11 +25,17 @@ public enum SluiceMain {
         await run(RootCommand.self, register)
     }
 
+    /// Runs the command line with further commands, which come last in the help.
+    package static func run(adding verbs: [any Verb.Type]) async -> Never {
+        await run(RootCommand.self, adding: verbs) { _ in }
+    }
+
     /// Runs a program of one command, whose arguments are those of the program.
     package static func run(only verb: any Verb.Type) async -> Never { await run(verb) { _ in } }
 
     private static func run(
         _ root: any Verb.Type,
+        adding verbs: [any Verb.Type] = [],
         _ register: @escaping @Sendable (inout OperationRegistry) -> Void
     ) async -> Never {
         ExecGuard.runIfAsked()
@@ -39,7 +45,9 @@ public enum SluiceMain {
         signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
         let environment = ProcessInfo.processInfo.environment
-        let status = await run(arguments, root: root, environment: environment, register: register)
+        let status = await RootCommand.$added.withValue(verbs) {
+            await run(arguments, root: root, environment: environment, register: register)
+        }
         exit(status.rawValue)
     }
 

@@ -1,3 +1,9 @@
 import SluiceCLI
 
-await SluiceMain.run()
+#if Dashboard
+    private let dashboard: [any Verb.Type] = [DashboardVerb.self]
+#else
+    private let dashboard: [any Verb.Type] = []
+#endif
+
+await SluiceMain.run(adding: dashboard)

@@ -9,6 +9,9 @@ import TerminalText
 
 /// `sluice` without a verb: the short help and a status line.
 package struct RootCommand: Verb {
+    /// Commands that this program has beside the others, set by `SluiceMain.run(adding:)`.
+    @TaskLocal package static var added: [any Verb.Type] = []
+
     package static let formats: Set<OutputFormat> = .textOnly
     package static let effect = VerbEffect.reads
 
@@ -39,7 +42,7 @@ package struct RootCommand: Verb {
                 StatVerb.self, MonitorVerb.self,
                 DoctorVerb.self, RedisGroup.self, ConfigGroup.self, ManVerb.self, CompletionsVerb.self,
                 CompleteVerb.self,
-            ]
+            ] + added
         )
     }
 

@@ -15,7 +15,9 @@ public struct HTTPProbe {
     private let socket: Int32
 
     /// Connects and sends a request that asks for the connection to be closed afterwards.
-    public init(port: Int, _ path: String, method: String = "GET") throws {
+    ///
+    /// - Parameter headers: more headers; `Host` replaces the usual one.
+    public init(port: Int, _ path: String, method: String = "GET", headers: [String: String] = [:]) throws {
         // Programs of other tests must not inherit the socket, or closing it would not end the connection.
         socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
@@ -28,7 +30,8 @@ public struct HTTPProbe {
             }
         }
         guard connected == 0 else { throw Failure(what: "cannot connect") }
-        let request = Array("\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".utf8)
+        let lines = ["Host": "127.0.0.1", "Connection": "close"].merging(headers) { $1 }.map { "\($0): \($1)\r\n" }
+        let request = Array("\(method) \(path) HTTP/1.1\r\n\(lines.joined())\r\n".utf8)
         guard send(socket, request, request.count, 0) == request.count else { throw Failure(what: "cannot send") }
     }
 
@@ -59,7 +62,12 @@ public struct HTTPProbe {
         return Answer(status: status, fields: Dictionary(pairs) { $1 }, body: received[end.upperBound...])
     }
 
-    public static func get(port: Int, _ path: String, method: String = "GET") throws -> Answer {
-        try HTTPProbe(port: port, path, method: method).answer()
+    public static func get(
+        port: Int,
+        _ path: String,
+        method: String = "GET",
+        headers: [String: String] = [:]
+    ) throws -> Answer {
+        try HTTPProbe(port: port, path, method: method, headers: headers).answer()
     }
 }

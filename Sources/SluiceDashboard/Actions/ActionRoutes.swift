@@ -1,0 +1,149 @@
+import Hummingbird
+import Operations
+import SluiceOperator
+
+/// The pages that ask before a change, and the requests that make it.
+///
+/// Without these routes nothing can be changed: a read-only dashboard does not have them.
+struct ActionRoutes: Sendable {
+    /// Redis stores a reason with each operation, so it is short.
+    private static let reasonLength = 500
+
+    let routes: Routes
+    private var site: Site { routes.site }
+
+    func add(to group: RouterGroup<DashboardContext>) {
+        for action in OperationAction.allCases {
+            let path = RouterPath("ops/:id/\(action.rawValue)")
+            routes.page(group, path) { visit in try await confirmation(action, visit) }
+            group.post(path) { request, context in try await perform(action, request, context) }
+        }
+        for action in QueueAction.allCases {
+            let path = RouterPath("queues/\(action.rawValue)")
+            routes.page(group, path) { visit in try confirmation(action, visit) }
+            group.post(path) { request, context in try await perform(action, request, context) }
+        }
+    }
+
+    /// - Throws: `PageFailure` if the visitor does not have the right.
+    private func require(_ permission: Permission, _ visitor: Visitor?) throws(PageFailure) -> Visitor {
+        guard let visitor, visitor.role.has(permission) else {
+            throw .forbidden("This needs the role \(permission.least.rawValue). Nothing was changed.")
+        }
+        return visitor
+    }
+
+    private func reason(_ form: FormFields) -> String { String((form["reason"] ?? "").prefix(Self.reasonLength)) }
+
+    // MARK: Operations
+
+    private func confirmation(_ action: OperationAction, _ visit: Visit) async throws -> PageContent {
+        _ = try require(action.permission, visit.visitor)
+        let text = try visit.parameters.require("id")
+        let detail = try await OperationFinder(broker: site.broker).find(text, queue: visit.query["queue"])
+        let id = detail.id.description
+        let back = site.links.to("ops", id, query: ["queue": detail.queue])
+        guard action.kind.allowed.contains(detail.state) else {
+            throw PageFailure(
+                status: .conflict,
+                title: "Not possible now",
+                message: "The operation is \(detail.state.rawValue), so it cannot be \(action.kind.participle)."
+            )
+        }
+        return ConfirmationPage(
+            place: .operations,
+            question: "\(action.title) this operation?",
+            subject: parts {
+                tag("b", text: detail.title(visit.view))
+                " in queue \(detail.queue), "
+                StateView.markup(detail.state)
+                " "
+                tag("span", .class("id dim"), text: id)
+            },
+            effect: action.effect,
+            button: action.title,
+            isFinal: action.isFinal,
+            takesReason: action.takesReason,
+            target: site.links.to("ops", id, action.rawValue, query: ["queue": detail.queue]),
+            back: back,
+            command: [action.kind.verb, "\(detail.queue)/\(id)"]
+        ).content
+    }
+
+    private func perform(
+        _ action: OperationAction,
+        _ request: Request,
+        _ context: DashboardContext
+    ) async throws -> Response {
+        let visitor = try require(action.permission, context.visitor)
+        let form = try await request.form()
+        let text = try context.parameters.require("id")
+        let detail = try await OperationFinder(broker: site.broker).find(text, queue: request.fields["queue"])
+        let address = OperationAddress(queue: detail.queue, id: detail.id)
+        let run = BulkRun(
+            broker: site.broker,
+            change: BulkChange(action.kind, .marked([address])),
+            view: site.options.view
+        )
+        var result = BulkProgress(run.change, expected: 1)
+        await run.run(reason: reason(form), by: visitor.name, expected: 1) { result = $0 }
+        if case .failed(let reason) = result.end { throw PageFailure.unavailable("Nothing was changed: \(reason)") }
+        await site.loop.expire()
+        let isDone = result.done > 0
+        let notice = isDone ? action.notice(wasRunning: detail.state == .executing) : .refused
+        guard action != .remove || !isDone else {
+            return Response.seeOther(site.links.to("ops", query: ["outcome": notice.rawValue]))
+        }
+        let query: KeyValuePairs<String, String?> = ["queue": detail.queue, "outcome": notice.rawValue]
+        return Response.seeOther(site.links.to("ops", detail.id.description, query: query))
+    }
+
+    // MARK: Queues
+
+    private func queue(_ name: String?) async throws -> String {
+        let known = try await site.broker.queues()
+        guard let name, known.contains(name) else { throw LookupFailure.unknownQueue(name ?? "", known: known) }
+        return name
+    }
+
+    private func confirmation(_ action: QueueAction, _ visit: Visit) throws -> PageContent {
+        _ = try require(.pause, visit.visitor)
+        let board = try visit.board()
+        let name = visit.query["queue"] ?? ""
+        guard let queue = board.snapshot.queues.first(where: { $0.queue == name }) else {
+            throw LookupFailure.unknownQueue(name, known: board.snapshot.queues.map(\.queue))
+        }
+        return ConfirmationPage(
+            place: .queues,
+            question: "\(action.title) queue \(queue.queue)?",
+            subject: parts {
+                "\(queue.counts[.ready] ?? 0) ready, \(queue.counts[.executing] ?? 0) running, "
+                    + "\(queue.liveWorkers.count) workers"
+            },
+            effect: action.effect,
+            button: action.title,
+            isFinal: false,
+            takesReason: true,
+            target: site.links.to("queues", action.rawValue, query: ["queue": queue.queue]),
+            back: site.links.to("queues"),
+            command: ["queue", action.rawValue, queue.queue]
+        ).content
+    }
+
+    private func perform(
+        _ action: QueueAction,
+        _ request: Request,
+        _ context: DashboardContext
+    ) async throws -> Response {
+        let visitor = try require(.pause, context.visitor)
+        let form = try await request.form()
+        let name = try await queue(request.fields["queue"])
+        let (by, reason) = (visitor.name, reason(form))
+        try await site.broker.setPaused(
+            action == .pause ? .pause(by: by, reason: reason) : .resume(by: by, reason: reason),
+            queue: name
+        )
+        await site.loop.expire()
+        return Response.seeOther(site.links.to("queues", query: ["outcome": action.notice.rawValue]))
+    }
+}

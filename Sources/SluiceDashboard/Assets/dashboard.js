@@ -1,0 +1,192 @@
+// Keeps the content of a page current. Pages are complete without this script.
+"use strict";
+(() => {
+  const streamURL = document.currentScript.dataset.stream;
+  const badge = document.getElementById("badge");
+  const badgeText = document.getElementById("badge-text");
+  const pause = document.getElementById("pause");
+  const pollMilliseconds = 5000;
+  // Without a message for this time, the stream counts as cut: the server sends one each second.
+  const silenceMilliseconds = 15000;
+
+  let shown = Date.now();
+  let failure = "";
+  let way = "read";
+  let isPaused = false;
+  let isFetching = false;
+  let stream = null;
+  let heardAt = 0;
+  let pollTimer = 0;
+
+  const main = () => document.getElementById("page");
+
+  function showBadge() {
+    const seconds = (Date.now() - shown) / 1000;
+    const age = seconds < 10 ? seconds.toFixed(1) + "s" : Math.round(seconds) + "s";
+    const state = isPaused ? "paused" : failure ? "stale" : way;
+    badge.className = "badge " + state;
+    badgeText.textContent = state === "read" ? "read " + age + " ago" : state + " " + age;
+    badge.title = failure;
+  }
+
+  // Content stays while someone works with it: a selection, a focused field, or the pointer over a list.
+  function isInUse(element) {
+    const selection = document.getSelection();
+    if (selection && !selection.isCollapsed && element.contains(selection.anchorNode)) return true;
+    const focused = document.activeElement;
+    if (focused && element.contains(focused) && focused.matches("input, textarea, select")) return true;
+    return element.dataset.hold === "yes" && element.querySelector("tbody:hover") !== null;
+  }
+
+  function replace(html) {
+    const old = main();
+    const next = new DOMParser().parseFromString(html, "text/html").getElementById("page");
+    if (!next) return;
+    for (const details of old.querySelectorAll("details[id]")) {
+      const same = next.querySelector("#" + CSS.escape(details.id));
+      if (same) same.open = details.open;
+    }
+    const focused = document.activeElement && old.contains(document.activeElement) ? pathOf(document.activeElement, old) : null;
+    const scrolled = [...old.querySelectorAll("pre, .scroll")].map((part) => [part.scrollLeft, part.scrollTop]);
+    old.replaceWith(document.adoptNode(next));
+    next.querySelectorAll("pre, .scroll").forEach((part, index) => {
+      if (scrolled[index]) [part.scrollLeft, part.scrollTop] = scrolled[index];
+    });
+    if (focused) at(focused, next)?.focus({ preventScroll: true });
+    document.title = next.dataset.title;
+    prepareCopying(next);
+  }
+
+  function pathOf(element, root) {
+    const path = [];
+    for (let node = element; node !== root; node = node.parentNode) path.unshift([...node.parentNode.children].indexOf(node));
+    return path;
+  }
+
+  function at(path, root) {
+    return path.reduce((node, index) => node?.children[index], root);
+  }
+
+  async function refresh() {
+    if (isFetching || isPaused || document.hidden) return;
+    if (main().dataset.live !== "yes") return;
+    if (isInUse(main())) return;
+    isFetching = true;
+    try {
+      const response = await fetch(location.href, { headers: { "Sluice-Fragment": "1" }, cache: "no-store" });
+      if (response.status === 401) return location.reload();
+      const html = await response.text();
+      failure = "";
+      if (!isPaused && !isInUse(main())) {
+        replace(html);
+        shown = Date.now();
+      }
+    } catch (error) {
+      failure = "the dashboard does not answer";
+    } finally {
+      isFetching = false;
+      showBadge();
+    }
+  }
+
+  function listen() {
+    if (stream || isPaused || document.hidden) return;
+    heardAt = Date.now();
+    stream = new EventSource(streamURL);
+    stream.addEventListener("snapshot", (event) => {
+      heardAt = Date.now();
+      way = "live";
+      failure = JSON.parse(event.data).failure ?? "";
+      stopPolling();
+      refresh();
+    });
+    stream.onerror = () => {
+      way = "polling";
+      startPolling();
+      // A refused stream is not tried again by the browser.
+      if (stream && stream.readyState === EventSource.CLOSED) close();
+    };
+  }
+
+  function close() {
+    stream?.close();
+    stream = null;
+  }
+
+  function startPolling() {
+    if (!pollTimer) pollTimer = setInterval(refresh, pollMilliseconds);
+  }
+
+  function stopPolling() {
+    clearInterval(pollTimer);
+    pollTimer = 0;
+  }
+
+  function watch() {
+    showBadge();
+    if (isPaused || document.hidden) return;
+    if (stream && Date.now() - heardAt > silenceMilliseconds) {
+      close();
+      way = "polling";
+      startPolling();
+    }
+    if (!stream && Date.now() - heardAt > silenceMilliseconds) listen();
+  }
+
+  function prepareCopying(root) {
+    for (const button of root.querySelectorAll("button.copy")) button.hidden = false;
+  }
+
+  async function copy(button) {
+    const text = button.dataset.copy;
+    let isCopied = false;
+    try {
+      await navigator.clipboard.writeText(text);
+      isCopied = true;
+    } catch (error) {
+      // Without HTTPS there is no clipboard. Selecting the text lets the user copy it.
+      const field = document.createElement("textarea");
+      field.value = text;
+      field.setAttribute("readonly", "");
+      document.body.append(field);
+      field.select();
+      isCopied = document.execCommand("copy");
+      field.remove();
+    }
+    button.textContent = isCopied ? "Copied" : "Not copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button.copy");
+    if (button) copy(button);
+  });
+
+  prepareCopying(document);
+  if (main().dataset.live !== "yes") return;
+  pause.hidden = false;
+  pause.addEventListener("click", () => {
+    isPaused = !isPaused;
+    pause.setAttribute("aria-pressed", String(isPaused));
+    pause.textContent = isPaused ? "Resume" : "Pause";
+    if (isPaused) {
+      close();
+      stopPolling();
+    } else {
+      listen();
+      refresh();
+    }
+    showBadge();
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) {
+      close();
+      stopPolling();
+    } else {
+      listen();
+      refresh();
+    }
+  });
+  setInterval(watch, 1000);
+  listen();
+})();

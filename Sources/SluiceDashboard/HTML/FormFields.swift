@@ -1,0 +1,40 @@
+/// The fields of a query or of a form, in `application/x-www-form-urlencoded`.
+///
+/// Wrong escapes stay as they are, and bytes that are not UTF-8 are replaced. The first field of a name counts.
+struct FormFields: Sendable, Equatable {
+    private var fields: [String: String] = [:]
+
+    init(_ text: some StringProtocol) {
+        for pair in text.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = Self.decoded(parts[0])
+            guard fields[name] == nil else { continue }
+            fields[name] = parts.count == 2 ? Self.decoded(parts[1]) : ""
+        }
+    }
+
+    /// The value of a field; nil if it is absent or empty.
+    subscript(name: String) -> String? { fields[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+    private static func decoded(_ text: some StringProtocol) -> String {
+        let source = Array(text.utf8)
+        var bytes: [UInt8] = []
+        var index = 0
+        while index < source.count {
+            let byte = source[index]
+            index += 1
+            if byte == UInt8(ascii: "+") {
+                bytes.append(0x20)
+            } else if byte == UInt8(ascii: "%"), index + 1 < source.count,
+                let high = Character(Unicode.Scalar(source[index])).hexDigitValue,
+                let low = Character(Unicode.Scalar(source[index + 1])).hexDigitValue
+            {
+                bytes.append(UInt8(high << 4 | low))
+                index += 2
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

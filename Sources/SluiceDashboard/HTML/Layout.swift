@@ -1,0 +1,205 @@
+import HTTPTypes
+import SluiceOperator
+import TerminalText
+
+/// The content of a page, without the frame.
+struct PageContent: Sendable {
+    /// The title of the page, for the browser's tab.
+    var title: String
+    var place: NavigationPlace?
+    /// The words of the command with the same view, after the name of the program; nil = there is none.
+    var command: [String]?
+    /// Whether a script may fetch the page again and replace its content.
+    var isLive = true
+    /// Whether replacing waits while the pointer is over a row.
+    var holdsStill = false
+    var body: Markup
+
+    init(
+        _ title: String,
+        _ place: NavigationPlace? = nil,
+        command: [String]? = nil,
+        isLive: Bool = true,
+        holdsStill: Bool = false,
+        @MarkupBuilder body: () -> Markup
+    ) {
+        (self.title, self.place, self.command) = (title, place, command)
+        (self.isLive, self.holdsStill, self.body) = (isLive, holdsStill, body())
+    }
+}
+
+/// The entries of the navigation.
+enum NavigationPlace: String, Sendable, CaseIterable {
+    case overview, operations, queues, workers, events, doctor, about
+
+    var title: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
+
+    var path: [String] {
+        switch self {
+        case .overview: []
+        case .operations: ["ops"]
+        default: [rawValue]
+        }
+    }
+}
+
+/// The frame of all pages: navigation, freshness of the data, and the command of the page.
+struct Layout: Sendable {
+    let site: Site
+    let visitor: Visitor?
+    let theme: Theme
+    /// The link of the page, to come back to after a change of the theme.
+    var link: Link?
+    var reading: Reading?
+    var now = ContinuousClock.now
+
+    init(site: Site, visitor: Visitor?, theme: Theme) {
+        (self.site, self.visitor, self.theme) = (site, visitor, theme)
+    }
+
+    init(_ visit: Visit) {
+        self.init(site: visit.site, visitor: visit.visitor, theme: visit.theme)
+        (link, reading, now) = (visit.link, visit.reading, visit.now)
+    }
+
+    func document(_ page: PageContent) -> Markup {
+        tag("html", .named("lang", "en"), .named("data-theme", theme.rawValue)) {
+            head(page)
+            tag("body") {
+                tag("a", .class("skip"), .named("href", "#page"), text: "Skip to content")
+                header(page)
+                main(page)
+                footer(page)
+            }
+        }
+    }
+
+    /// The part of the page that a script replaces.
+    func main(_ page: PageContent) -> Markup {
+        tag(
+            "main",
+            .id("page"),
+            .named("data-live", page.isLive && reading != nil ? "yes" : "no"),
+            .named("data-hold", page.holdsStill ? "yes" : "no"),
+            .named("data-sequence", "\(reading?.sequence ?? 0)"),
+            .named("data-title", title(page))
+        ) {
+            trouble
+            page.body
+        }
+    }
+
+    private func title(_ page: PageContent) -> String {
+        let dead = reading?.board?.count(.dead) ?? 0
+        let mark = dead > 0 ? "(\(QuantityText.grouped(dead)) dead) " : ""
+        return "\(mark)\(page.title) · \(site.options.namespace) · sluice"
+    }
+
+    private func head(_ page: PageContent) -> Markup {
+        tag("head") {
+            void("meta", .named("charset", "utf-8"))
+            void("meta", .name("viewport"), .named("content", "width=device-width, initial-scale=1"))
+            void("meta", .name("color-scheme"), .named("content", "light dark"))
+            tag("title", text: title(page))
+            void("link", .named("rel", "icon"), .href(asset(.icon)))
+            void("link", .named("rel", "stylesheet"), .href(asset(.style)))
+            if reading != nil {
+                tag("script", .src(asset(.script)), .flag("defer"), .url("data-stream", site.links.to("live")))
+            }
+        }
+    }
+
+    private func asset(_ asset: Asset) -> Link { site.links.to("assets", asset.name) }
+
+    private func header(_ page: PageContent) -> Markup {
+        tag("header", .class("top")) {
+            tag("a", .class("brand"), .href(site.links.to())) {
+                tag("b", text: "sluice")
+                tag("span", .class("namespace"), text: site.options.namespace)
+            }
+            if visitor != nil {
+                tag("nav", .named("aria-label", "Pages")) {
+                    NavigationPlace.allCases.map { navigation($0, isCurrent: $0 == page.place) }
+                }
+            }
+            tag("div", .class("tools")) {
+                badge
+                themeToggle
+            }
+        }
+    }
+
+    private func navigation(_ place: NavigationPlace, isCurrent: Bool) -> Markup {
+        let link = site.links.link(place.path, [])
+        return isCurrent
+            ? tag("a", .href(link), .named("aria-current", "page"), text: place.title)
+            : tag("a", .href(link), text: place.title)
+    }
+
+    /// The freshness of the data. Without a script, it says when the page was made.
+    @MarkupBuilder private var badge: Markup {
+        if let reading {
+            let age = reading.board.map { DurationText.precise(now - $0.readAt) }
+            let isStale = reading.failure != nil
+            tag("span", .class("badge " + (isStale ? "stale" : "read")), .id("badge"), .named("role", "status")) {
+                tag("span", .class("dot"), .named("aria-hidden", "true"))
+                tag(
+                    "span",
+                    .id("badge-text"),
+                    text: isStale ? "stale" + (age.map { " \($0)" } ?? "") : "read \(age ?? "–") ago"
+                )
+            }
+            tag(
+                "button",
+                .named("type", "button"),
+                .id("pause"),
+                .class("quiet"),
+                .flag("hidden"),
+                .named("aria-pressed", "false"),
+                .title("Stop all updates of this page"),
+                text: "Pause"
+            )
+        }
+    }
+
+    private var themeToggle: Markup {
+        tag("form", .named("method", "post"), .action(site.links.to("theme"))) {
+            void("input", .named("type", "hidden"), .name("theme"), .value(theme.next.rawValue))
+            void("input", .named("type", "hidden"), .name("back"), .value(link?.text ?? ""))
+            tag(
+                "button",
+                .class("quiet"),
+                .named("aria-label", "Colours: \(theme.rawValue); change to \(theme.next.rawValue)"),
+                .title("Colours: \(theme.rawValue)"),
+                text: theme == .dark ? "☾" : theme == .light ? "☀" : "◐"
+            )
+        }
+    }
+
+    /// The problems that concern every page.
+    @MarkupBuilder private var trouble: Markup {
+        if let failure = reading?.failure {
+            Notice.markup(.bad, "Redis does not answer, so the data is old: \(failure)")
+        }
+        for node in reading?.board?.snapshot.absent ?? [] { Notice.markup(.warning, node.sentence) }
+        for refusal in reading?.board?.snapshot.refusals ?? [] {
+            Notice.markup(.bad, "\(refusal.sentence); try: \(refusal.fix)")
+        }
+    }
+
+    private func footer(_ page: PageContent) -> Markup {
+        tag("footer") {
+            if let words = page.command { CommandLineView.markup(words, label: "The same in a terminal") }
+            if let visitor {
+                tag("div", .class("dim")) {
+                    "\(visitor.name), \(site.options.isReadOnly ? "read only" : visitor.role.rawValue)"
+                    if !site.options.isOpen {
+                        tag("form", .class("inline"), .named("method", "post"), .action(site.links.to("logout"))) {
+                            tag("button", .class("link"), text: "Log out")
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import Operations
+import SluiceOperator
+import TerminalText
+
+/// A message above the content of a page.
+enum Notice {
+    enum Kind: String { case good, warning, bad }
+
+    static func markup(_ kind: Kind, _ text: String) -> Markup {
+        tag("p", .class("notice \(kind.rawValue)"), .named("role", kind == .good ? "status" : "alert"), text: text)
+    }
+}
+
+/// A command to copy.
+enum CommandLineView {
+    /// - Parameter words: the words after the name of the program.
+    static func markup(_ words: [String], label: String? = nil) -> Markup {
+        markup(text: Program.command(words), label: label)
+    }
+
+    static func markup(text: String, label: String? = nil) -> Markup {
+        tag("div", .class("command")) {
+            if let label { tag("span", .class("dim"), text: label) }
+            tag("code", text: text)
+            tag("button", .named("type", "button"), .class("quiet copy"), .flag("hidden"), .copied(text), text: "Copy")
+        }
+    }
+}
+
+/// A state as mark, word and colour.
+enum StateView {
+    static func markup(_ state: OperationState) -> Markup {
+        tag("span", .class("state " + state.rawValue)) {
+            tag("span", .class("mark"), .named("aria-hidden", "true"), text: state.mark())
+            state.rawValue
+        }
+    }
+}
+
+extension TextRole {
+    /// The class of the style sheet.
+    var className: String {
+        switch self {
+        case .executing: "executing"
+        case .finished: "finished"
+        case .warning: "warning"
+        case .dead: "dead"
+        case .cancelled: "cancelled"
+        case .dim: "dim"
+        case .heading: "heading"
+        case .plain: ""
+        }
+    }
+}
+
+/// A cell of a table, with the title of its column for screens on which rows are cards.
+struct Cell {
+    let label: String
+    var classes = ""
+    var content: Markup
+
+    init(_ label: String, _ classes: String = "", @MarkupBuilder content: () -> Markup) {
+        (self.label, self.classes, self.content) = (label, classes, content())
+    }
+
+    /// A text.
+    static func text(_ label: String, _ text: String, role: TextRole = .plain) -> Cell {
+        Cell(label, role.className) { text }
+    }
+
+    /// A number. Zero is dim, so that the others stand out.
+    static func count(_ label: String, _ number: Int, role: TextRole = .plain) -> Cell {
+        Cell(label, "number " + (number == 0 ? "dim" : role.className)) { QuantityText.grouped(number) }
+    }
+
+    /// A measured value, aligned like a number.
+    static func measure(_ label: String, _ text: String, role: TextRole = .plain) -> Cell {
+        Cell(label, "number " + (text == "–" || text == "0" ? "dim" : role.className)) { text }
+    }
+}
+
+/// A table whose rows become cards on narrow screens.
+enum TableView {
+    /// - Parameters:
+    ///   - caption: the name of the table, for screen readers.
+    ///   - columns: the titles, for an empty table; rows have their own.
+    static func markup(_ caption: String, _ columns: [String], _ rows: [[Cell]], classes: String = "") -> Markup {
+        tag("div", .class("scroll")) {
+            tag("table", .class(classes)) {
+                tag("caption", .class("unseen"), text: caption)
+                tag("thead") {
+                    tag("tr") {
+                        columns.enumerated().map { index, title in
+                            let isNumber = rows.first.map { $0.count > index && $0[index].classes.hasPrefix("number") }
+                            return tag(
+                                "th",
+                                .named("scope", "col"),
+                                .class(isNumber ?? false ? "number" : ""),
+                                text: title
+                            )
+                        }
+                    }
+                }
+                tag("tbody") {
+                    rows.map { row in
+                        tag("tr") {
+                            row.map {
+                                tag("td", .class($0.classes), .named("data-label", $0.label)) {
+                                    [content = $0.content] in content
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Operations
+import SluiceOperator
+
+/// Reads the namespace for all pages and streams of this process.
+///
+/// Redis is read only if a page or a stream asks, and at most once an interval. Callers that ask meanwhile share the
+/// read, so the load of Redis does not grow with the number of open pages.
+actor SnapshotLoop {
+    /// The most running operations to read from each queue.
+    private static let executingRows = 200
+    private static let lostRows = 20
+    /// Statistics change with heartbeats only.
+    private static let statisticsInterval = Duration.seconds(5)
+    private static let statisticsQueues = 100
+    /// A page does not wait longer than this for Redis, and then shows the data of the last read.
+    private static let patience = Duration.seconds(3)
+
+    private let broker: any MonitorBroker
+    private let interval: Duration
+    private let origin = ContinuousClock.now
+    private var last: Reading?
+    private var pending: Task<Void, Never>?
+    private var due = ContinuousClock.now
+    private var rates = NamespaceRates()
+    private var statistics: (board: StatisticsBoard, lost: [LostSummary], at: ContinuousClock.Instant)?
+    private var lastCost = Duration.zero
+    private var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+    private var waiterCount = 0
+
+    init(_ broker: any MonitorBroker, interval: Duration) {
+        (self.broker, self.interval) = (broker, interval)
+    }
+
+    /// Returns data that is at most an interval old; older data if Redis does not answer in time.
+    func current() async -> Reading {
+        if let last, ContinuousClock.now < due { return last }
+        await read()
+        return last ?? Reading(sequence: 0, failure: Self.silence)
+    }
+
+    /// Returns the first reading after the one with this number, or the newest one if Redis does not answer in time.
+    func next(after sequence: Int) async -> Reading {
+        if let last, last.sequence > sequence { return last }
+        await read()
+        return last ?? Reading(sequence: 0, failure: Self.silence)
+    }
+
+    /// Makes the next caller read again, after a change that it should see.
+    func expire() { due = .now }
+
+    private static let silence = "Redis has not answered for \(patience)"
+
+    // MARK: - Reading
+
+    /// Waits for the read under way, or for a new one once it is due.
+    private func read() async {
+        if pending == nil {
+            let due = due
+            pending = Task {
+                try? await Task.sleep(until: due, clock: .continuous)
+                await readNow()
+                pending = nil
+                for waiter in waiters.values { waiter.resume() }
+                waiters = [:]
+            }
+        }
+        waiterCount += 1
+        let number = waiterCount
+        let limit = max(ContinuousClock.now, due) + Self.patience
+        let timer = Task {
+            try await Task.sleep(until: limit, clock: .continuous)
+            giveUp(number)
+        }
+        await withCheckedContinuation { waiters[number] = $0 }
+        timer.cancel()
+    }
+
+    private func giveUp(_ number: Int) {
+        guard let waiter = waiters.removeValue(forKey: number) else { return }
+        set(last?.board, failure: Self.silence)
+        waiter.resume()
+    }
+
+    private func readNow() async {
+        let start = ContinuousClock.now
+        do {
+            let board = try await readBoard(at: start)
+            set(board, failure: nil)
+            // The lesser of two costs counts, because one may include a wait for a connection.
+            let cost = ContinuousClock.now - start
+            due = start + max(interval, min(cost, lastCost) * 9)
+            lastCost = cost
+        } catch {
+            set(last?.board, failure: "\(error)")
+            due = .now + interval
+        }
+    }
+
+    private func set(_ board: Board?, failure: String?) {
+        last = Reading(sequence: (last?.sequence ?? 0) + 1, board: board, failure: failure)
+    }
+
+    private func readBoard(at start: ContinuousClock.Instant) async throws -> Board {
+        let snapshot = try await broker.namespaceSnapshot(executingRows: Self.executingRows) { [origin] in
+            ContinuousClock.now - origin
+        }
+        rates.add(snapshot)
+        let known: (board: StatisticsBoard, lost: [LostSummary], at: ContinuousClock.Instant)
+        if let statistics, start - statistics.at < Self.statisticsInterval {
+            known = statistics
+        } else {
+            known = try await readStatistics(of: snapshot, at: start)
+            statistics = known
+        }
+        return Board(snapshot, rates: rates, statistics: known.board, lost: known.lost)
+    }
+
+    private func readStatistics(
+        of snapshot: NamespaceSnapshot,
+        at start: ContinuousClock.Instant
+    ) async throws -> (board: StatisticsBoard, lost: [LostSummary], at: ContinuousClock.Instant) {
+        let queues = snapshot.queues.map(\.queue)
+        let query = StatisticsQuery(.minute, count: StatisticsBoard.minutes)
+        async let lost = broker.lostWorkers(queues: queues, limit: Self.lostRows)
+        let replies = try await broker.statistics(queues: Array(queues.prefix(Self.statisticsQueues)), query)
+        return (StatisticsBoard(replies), try await lost, start)
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Operations
+import Selectors
+import SluiceOperator
+import Synchronization
+import TerminalText
+
+/// The stored events of the last time: who changed what, and how operations ended.
+struct EventsPage {
+    private static let rows = 200
+    private static let spans: [(text: String, duration: Duration)] = [
+        ("10m", .seconds(600)), ("1h", .seconds(3_600)), ("24h", .seconds(86_400)),
+    ]
+
+    let visit: Visit
+    private let typed: String
+    private let onlyChanges: Bool
+    private let span: (text: String, duration: Duration)
+    private var items: [EventFeed.Item] = []
+    private var error: String?
+
+    init(_ visit: Visit) async throws {
+        self.visit = visit
+        typed = visit.query["q"] ?? ""
+        onlyChanges = visit.query["changes"] != nil
+        span = Self.spans.first { $0.text == visit.query["since"] } ?? Self.spans[1]
+        do {
+            items = try await read()
+        } catch let failure as QueryError { error = "\(failure)" }
+    }
+
+    /// Reads the newest events of the span.
+    private func read() async throws -> [EventFeed.Item] {
+        let filter = try EventFilter(typed.isEmpty ? [] : [typed], onlyChanges: onlyChanges)
+        let newest = Newest(limit: Self.rows, filter: filter)
+        let feed = EventFeed(
+            visit.site.broker,
+            since: span.duration,
+            follows: false,
+            queues: [],
+            filter: filter,
+            now: { Int64(Date().timeIntervalSince1970 * 1000) },
+            output: { newest.add($0) }
+        )
+        try await feed.run()
+        return newest.items
+    }
+
+    /// Keeps the newest items that the filter shows.
+    private final class Newest: Sendable {
+        private let limit: Int
+        private let filter: EventFilter
+        private let kept = Mutex<[EventFeed.Item]>([])
+
+        init(limit: Int, filter: EventFilter) { (self.limit, self.filter) = (limit, filter) }
+
+        func add(_ item: EventFeed.Item) {
+            guard case .batch(let batch, let at) = item, let part = filter.part(of: batch) else { return }
+            kept.withLock { kept in
+                kept.append(.batch(part, at: at))
+                if kept.count >= limit * 2 { kept.removeFirst(kept.count - limit) }
+            }
+        }
+
+        /// The items, newest first.
+        var items: [EventFeed.Item] { kept.withLock { Array($0.suffix(limit).reversed()) } }
+    }
+
+    var content: PageContent {
+        PageContent("Events", .events, command: command, isLive: false) {
+            tag("h1", text: "Events")
+            tabs
+            search
+            if let error {
+                Notice.markup(.bad, error)
+            } else if items.isEmpty {
+                Empty.markup("No event is stored for this time. Enqueues, starts and finishes are not stored.")
+            } else {
+                TableView.markup("Events", ["When", "Queue", "What", "Who", "Operations"], items.compactMap(row))
+                if items.count == Self.rows {
+                    tag("p", .class("more dim"), text: "The newest \(Self.rows) events are shown.")
+                }
+            }
+        }
+    }
+
+    private var command: [String] {
+        ["events", "--since", span.text, "--no-follow"] + (onlyChanges ? ["--changes"] : [])
+            + (typed.isEmpty ? [] : [typed])
+    }
+
+    private func link(since: String, onlyChanges: Bool) -> Link {
+        visit.links.to("events", query: ["since": since, "changes": onlyChanges ? "only" : nil, "q": typed])
+    }
+
+    private var tabs: Markup {
+        tag("nav", .class("tabs"), .named("aria-label", "Time and kind")) {
+            Self.spans.map {
+                tab("last \($0.text)", link(since: $0.text, onlyChanges: onlyChanges), $0.text == span.text)
+            }
+            tab("changes only", link(since: span.text, onlyChanges: !onlyChanges), onlyChanges)
+        }
+    }
+
+    private func tab(_ text: String, _ link: Link, _ isCurrent: Bool) -> Markup {
+        isCurrent
+            ? tag("a", .href(link), .named("aria-current", "true"), text: text) : tag("a", .href(link), text: text)
+    }
+
+    private var search: Markup {
+        tag(
+            "form",
+            .class("search"),
+            .named("method", "get"),
+            .action(visit.links.to("events")),
+            .named("role", "search")
+        ) {
+            void("input", .named("type", "hidden"), .name("since"), .value(span.text))
+            if onlyChanges { void("input", .named("type", "hidden"), .name("changes"), .value("only")) }
+            void(
+                "input",
+                .named("type", "search"),
+                .name("q"),
+                .value(typed),
+                .named("aria-label", "Filter"),
+                .named("placeholder", "state:dead queue:mail")
+            )
+            tag("button", text: "Filter")
+        }
+    }
+
+    private func row(_ item: EventFeed.Item) -> [Cell]? {
+        guard case .batch(let batch, let at) = item else { return nil }
+        return [
+            Cell("When") { TimeView.markup(at, now: visit.reading.board?.snapshot.time) },
+            .text("Queue", batch.queue),
+            Cell("What") {
+                if let change = batch.change {
+                    change.word
+                    tag("span", .class("detail"), text: change.sentence(naming: batch.subject))
+                }
+                for (state, count) in batch.counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where count > 0 {
+                    tag("div") {
+                        StateView.markup(state)
+                        if count > 1 { " ×\(QuantityText.grouped(count))" }
+                    }
+                }
+            },
+            .text("Who", batch.change?.by ?? "worker", role: batch.change == nil ? .dim : .plain),
+            Cell("Operations", "wide") {
+                for transition in batch.transitions.prefix(5) {
+                    OperationLink.markup(transition.id, queue: batch.queue, visit.links)
+                    " "
+                }
+                if batch.transitions.count > 5 { "and \(batch.transitions.count - 5) more" }
+            },
+        ]
+    }
+}

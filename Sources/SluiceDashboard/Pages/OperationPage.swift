@@ -1,0 +1,242 @@
+import Operations
+import SluiceOperator
+import TerminalText
+
+/// Everything that is stored of one operation.
+struct OperationPage {
+    private static let logLines = 500
+
+    let visit: Visit
+    let detail: OperationDetail
+    private let log: (first: Int, lines: [LogLine])
+    private let explanation: Explanation?
+    private let now: Int64?
+    private let workers: [WorkerSummary]
+    private let reading: EnvelopeReading
+
+    init(_ visit: Visit) async throws {
+        self.visit = visit
+        let broker = visit.site.broker
+        let text = try visit.parameters.require("id")
+        let detail = try await OperationFinder(broker: broker).find(text, queue: visit.query["queue"])
+        self.detail = detail
+        reading = detail.reading(visit.view)
+        let board = visit.reading.board
+        workers = board?.workers ?? []
+        now = board?.snapshot.queues.first { $0.queue == detail.queue }?.time ?? board?.snapshot.time
+        log = try await broker.log(detail.id, queue: detail.queue, from: 0, limit: Self.logLines)
+        explanation =
+            detail.state.isTerminal
+            ? nil
+            : try await SituationReader(broker: broker, view: visit.view).explain([detail], isMeasured: false).first
+    }
+
+    private var id: String { detail.id.description }
+
+    var content: PageContent {
+        let title = detail.title(visit.view)
+        return PageContent(
+            "\(title) …\(id.suffix(ShortID.minimum))",
+            .operations,
+            command: ["show", "\(detail.queue)/\(id)"]
+        ) {
+            OutcomeNotice.markup(visit)
+            tag("div", .class("title")) {
+                tag("h1", text: title)
+                StateView.markup(detail.state)
+                tag("span", .class("id"), text: id)
+                actions
+            }
+            tag("div", .class("columns")) {
+                tag("div") {
+                    waits
+                    timeline
+                    attempts
+                    payload(
+                        "Arguments",
+                        reading.hiddenArguments,
+                        detail.record.envelope.isEmpty ? nil : reading.envelope.arguments
+                    )
+                    payload("Result", nil, detail.result(visit.view))
+                    logs
+                }
+                tag("div") {
+                    OperationFacts(detail: detail, reading: reading, visit: visit, now: now, workers: workers).markup
+                    dependencies
+                    raw
+                }
+            }
+        }
+    }
+
+    private func panel(_ title: String, @MarkupBuilder _ content: () -> Markup) -> Markup {
+        tag("section", .class("panel")) {
+            tag("h2", text: title)
+            content()
+        }
+    }
+
+    // MARK: Changes
+
+    private var actions: Markup? {
+        let offered = OperationAction.allCases.filter {
+            $0.kind.allowed.contains(detail.state) && visit.may($0.permission)
+        }
+        guard !offered.isEmpty else { return nil }
+        return tag("div", .class("actions")) {
+            offered.map { action in
+                tag(
+                    "a",
+                    .class("button"),
+                    .href(visit.links.to("ops", id, action.rawValue, query: ["queue": detail.queue])),
+                    text: action.title
+                )
+            }
+        }
+    }
+
+    // MARK: Why it waits
+
+    @MarkupBuilder private var waits: Markup {
+        if let explanation {
+            panel(detail.state == .executing ? "Now" : "Why it waits") {
+                if explanation.reasons.isEmpty {
+                    tag("p", text: "Nothing holds it back. The next free slot takes it.")
+                } else {
+                    tag("ul", .class("reasons")) { explanation.reasons.map { reason($0.reason) } }
+                }
+                for link in explanation.chain {
+                    tag("p") {
+                        "because "
+                        OperationLink.markup(link.situation.detail.id, queue: link.situation.queue, visit.links)
+                        " " + link.sentence
+                    }
+                }
+                for fix in explanation.fixes { CommandLineView.markup(text: fix, label: "try") }
+            }
+        }
+    }
+
+    private func reason(_ reason: WaitReason) -> Markup {
+        tag("li") {
+            reason.text
+            for fact in reason.facts { tag("div", .class("dim"), text: "\(fact.name): \(fact.text)") }
+        }
+    }
+
+    // MARK: Timeline and attempts
+
+    private var timeline: Markup {
+        let worker = workers.first { $0.id == detail.worker }?.label ?? detail.worker.map { "…" + $0.suffix(6) } ?? ""
+        let timeline = OperationTimeline(detail, worker: worker, now: now)
+        return panel("Timeline") {
+            TimelineBar.markup(timeline)
+            tag("ol", .class("steps")) {
+                timeline.steps.map { step in
+                    tag("li") {
+                        tag(
+                            "time",
+                            .named("datetime", TimeText.rfc3339(step.at)),
+                            .title(TimeText.rfc3339(step.at)),
+                            text: TimeText.clock(step.at, fraction: true)
+                        )
+                        tag(
+                            "span",
+                            .class("number"),
+                            text: step.lasted.map { DurationText.precise(.milliseconds($0)) } ?? ""
+                        )
+                        tag("span", .class(step.role.className), text: step.text)
+                    }
+                }
+            }
+        }
+    }
+
+    @MarkupBuilder private var attempts: Markup {
+        if !detail.errors.isEmpty {
+            panel("Errors") {
+                detail.errors.reversed().map { attempt in
+                    let failure = attempt.failure
+                    return tag("div", .class("attempt")) {
+                        tag("p", .class("dim")) {
+                            "attempt \(failure.attempt), delivery \(failure.delivery), "
+                            TimeView.markup(attempt.at, now: now)
+                            if let verdict = failure.verdict { ", \(verdict.rawValue)" }
+                        }
+                        tag("p") { tag("b", .class("dead"), text: failure.type) }
+                        tag("pre") { Markup(block: failure.message) }
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: Arguments, result and log
+
+    private func payload(_ title: String, _ hidden: String?, _ bytes: [UInt8]?) -> Markup? {
+        if let hidden { return panel(title) { tag("p", .class("dim"), text: hidden) } }
+        guard let bytes, !bytes.isEmpty else { return nil }
+        return panel("\(title), \(QuantityText.bytes(bytes.count))") {
+            tag("pre", .named("tabindex", "0")) { Markup(block: OperationJSON.json(bytes).prettySerialized()) }
+        }
+    }
+
+    @MarkupBuilder private var logs: Markup {
+        if !log.lines.isEmpty {
+            panel(log.first > 0 ? "Log from line \(log.first + 1)" : "Log") {
+                tag("pre", .named("tabindex", "0")) {
+                    Markup(
+                        block: log.lines.map { line in
+                            (line.at.map { TimeText.clock($0, fraction: true) + "  " } ?? "") + SafeText.line(line.text)
+                        }.joined(separator: "\n")
+                    )
+                }
+                CommandLineView.markup(["logs", "\(detail.queue)/\(id)"])
+            }
+        }
+    }
+
+    // MARK: Dependencies
+
+    @MarkupBuilder private var dependencies: Markup {
+        let links = detail.links
+        if links.needCount + links.dependentCount > 0 || !links.dependentQueues.isEmpty {
+            panel(detail.isGroup ? "Members" : "Dependencies") {
+                tag("dl", .class("facts")) {
+                    for need in links.needs {
+                        tag("dt", text: need.policy == .member ? "member" : need.isMet ? "needed" : "needs")
+                        tag("dd") {
+                            OperationLink.markup(
+                                need.dependency.id,
+                                queue: need.dependency.queue ?? detail.queue,
+                                visit.links
+                            )
+                            " \(need.stateText)"
+                        }
+                    }
+                    for dependent in links.dependents {
+                        tag("dt", text: "needed by")
+                        tag("dd") { OperationLink.markup(dependent, queue: detail.queue, visit.links) }
+                    }
+                    if !links.dependentQueues.isEmpty {
+                        tag("dt", text: "needed in")
+                        tag("dd", text: links.dependentQueues.joined(separator: ", "))
+                    }
+                }
+                let more = links.needCount - links.needs.count + links.dependentCount - links.dependents.count
+                if more > 0 { tag("p", .class("dim"), text: "\(QuantityText.grouped(more)) more") }
+                CommandLineView.markup(["graph", "\(detail.queue)/\(id)"])
+            }
+        }
+    }
+
+    private var raw: Markup {
+        tag("p", .class("under")) {
+            tag(
+                "a",
+                .href(visit.links.to("api", "v1", "operations", id, query: ["queue": detail.queue])),
+                text: "Raw JSON"
+            )
+        }
+    }
+}

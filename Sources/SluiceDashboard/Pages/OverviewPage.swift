@@ -1,0 +1,198 @@
+import Operations
+import SluiceOperator
+import TerminalText
+
+/// The counts, rates, problems, queues and running operations of the namespace.
+struct OverviewPage {
+    private static let shownQueues = 12
+    private static let shownRuns = 20
+
+    let visit: Visit
+    let board: Board
+
+    init(_ visit: Visit) throws(PageFailure) {
+        self.visit = visit
+        board = try visit.board()
+    }
+
+    var content: PageContent {
+        PageContent("Overview", .overview, command: ["stats"]) {
+            tag("h1", .class("unseen"), text: "Overview")
+            counts
+            flow
+            attention
+            tag("section") {
+                tag("h2", text: "Queues")
+                QueueTable(visit: visit, board: board, limit: Self.shownQueues).markup
+            }
+            running
+        }
+    }
+
+    private static let order: [OperationState] = [
+        .ready, .scheduled, .blocked, .executing, .retrying, .dead, .finished, .cancelled, .expired,
+    ]
+
+    private var counts: Markup {
+        tag("section", .class("counts"), .named("aria-label", "Operations by state")) {
+            Self.order.map { state in
+                let count = board.count(state)
+                return tag(
+                    "a",
+                    .class("count \(state.rawValue)\(count == 0 ? " zero" : "")"),
+                    .href(visit.links.to("ops", query: ["state": state.rawValue]))
+                ) {
+                    tag("span", .class("label")) {
+                        tag("span", .class("mark"), .named("aria-hidden", "true"), text: state.mark())
+                        state.rawValue
+                    }
+                    tag("strong") {
+                        QuantityText.count(count)
+                        if state == .executing { tag("small", text: "/" + QuantityText.count(board.slots)) }
+                    }
+                }
+            }
+        }
+    }
+
+    private var flow: Markup {
+        let rates = board.rates.sum
+        let recent = board.statistics.sum.recent
+        let ended = board.statistics.sum.ended
+        let sum = QuantityText.count(Int64(ended.reduce(0, +)))
+        return tag("section", .class("flow panel")) {
+            tag("dl", .class("figures")) {
+                figure("in", QuantityText.rate(rates.enqueued), "/s")
+                figure("out", QuantityText.rate(rates.ended), "/s")
+                figure("failed", QuantityText.rate(rates.failed), "/s", role: rates.failed ?? 0 > 0 ? .dead : .plain)
+                figure("wait p50", Measure.duration(recent.wait.percentile(0.5)))
+                figure("wait p95", Measure.duration(recent.wait.percentile(0.95)))
+                figure("run p50", Measure.duration(recent.run.percentile(0.5)))
+                figure("run p95", Measure.duration(recent.run.percentile(0.95)))
+                figure("workers", QuantityText.grouped(board.liveWorkers.count))
+            }
+            tag("figure") {
+                BarChart.markup(ended, label: "\(sum) ended attempts in the last hour, by minute", classes: "hour")
+                tag("figcaption", .class("dim"), text: "\(sum) ended in the last hour, by minute")
+            }
+        }
+    }
+
+    private func figure(_ name: String, _ value: String, _ unit: String = "", role: TextRole = .plain) -> Markup {
+        tag("div") {
+            tag("dt", text: name)
+            tag("dd", .class(role.className)) {
+                value
+                if !unit.isEmpty, value != "–" { tag("small", text: unit) }
+            }
+        }
+    }
+
+    // MARK: Problems
+
+    @MarkupBuilder private var attention: Markup {
+        let problems = self.problems
+        if !problems.isEmpty {
+            tag("section", .class("panel attention")) {
+                tag("h2", text: "Attention")
+                tag("ul") { problems.map { problem in tag("li", .class(problem.role.className)) { problem.markup } } }
+            }
+        }
+    }
+
+    private var problems: [(role: TextRole, markup: Markup)] {
+        var problems: [(role: TextRole, markup: Markup)] = []
+        let dead = board.count(.dead)
+        if dead > 0 {
+            let link = visit.links.to("ops", query: ["state": "dead"])
+            let text = dead == 1 ? "1 operation is dead" : "\(QuantityText.grouped(dead)) operations are dead"
+            problems.append((.dead, tag("a", .href(link), text: text)))
+        }
+        for worker in board.workers where worker.isLost {
+            let text = "worker \(worker.label) is lost: \(QuantityText.grouped(worker.inFlight)) operations to recover"
+            problems.append((.dead, tag("a", .href(visit.links.to("workers")), text: text)))
+        }
+        for queue in board.snapshot.queues {
+            let condition = QueueCondition(queue)
+            guard condition != .running else { continue }
+            let link = visit.links.to("ops", query: ["q": QueryText.term("queue", queue.queue)])
+            problems.append(
+                (condition.role, tag("a", .href(link), text: "queue \(queue.queue): \(sentence(queue, condition))"))
+            )
+        }
+        return problems
+    }
+
+    private func sentence(_ queue: QueueSnapshot, _ condition: QueueCondition) -> String {
+        switch condition {
+        case .running: "runs"
+        case .paused:
+            "paused" + (queue.pause.map { " by \($0.by), \(TimeText.relative($0.at, now: queue.time))" } ?? "")
+        case .unserved: "operations are ready, but no worker serves the queue"
+        case .unhandled: queue.unhandledNotes.first?.text ?? condition.text
+        }
+    }
+
+    // MARK: Running operations
+
+    private var running: Markup {
+        let rows = board.executing.prefix(Self.shownRuns)
+        return tag("section") {
+            tag("h2") {
+                "Running"
+                tag("span", .class("dim"), text: " \(QuantityText.grouped(board.count(.executing))), longest first")
+            }
+            if rows.isEmpty {
+                tag("p", .class("empty dim"), text: "Nothing runs.")
+            } else {
+                TableView.markup(
+                    "Running operations",
+                    ["Operation", "Name", "Queue", "Attempt", "Runs for", "Worker", "Progress", "Arguments"],
+                    rows.map(row)
+                )
+            }
+        }
+    }
+
+    private func row(_ entry: ExecutingSummary) -> [Cell] {
+        let progress = ProgressText(entry)
+        return [
+            Cell("Operation", "id") { OperationLink.markup(entry.id, queue: entry.queue, visit.links) },
+            Cell("Name", "name") { entry.row.name },
+            .text("Queue", entry.queue),
+            .measure("Attempt", entry.tries),
+            .measure("Runs for", Measure.milliseconds(entry.runtimeMilliseconds)),
+            .text("Worker", entry.workerLabel),
+            Cell("Progress", progress.role.className) { ProgressView.markup(progress) },
+            Cell("Arguments", "arguments") { entry.arguments(visit.view) },
+        ]
+    }
+}
+
+/// A link to an operation with the end of its id.
+enum OperationLink {
+    static func markup(_ id: OperationID, queue: String, _ links: Links) -> Markup {
+        tag(
+            "a",
+            .class("id"),
+            .href(links.to("ops", id.description, query: ["queue": queue])),
+            .title(id.description),
+            text: "…" + id.description.suffix(ShortID.minimum)
+        )
+    }
+}
+
+/// The progress of a running operation.
+enum ProgressView {
+    static func markup(_ progress: ProgressText) -> Markup {
+        switch progress {
+        case .running(let fraction, let message):
+            parts {
+                tag("progress", .named("max", "100"), .value("\(Int(min(max(fraction, 0), 1) * 100))")) { "" }
+                " \(QuantityText.percent(fraction))"
+                if !message.isEmpty { " " + message }
+            }
+        default: Markup(text: progress.line(ascii: false, bar: 0))
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import Operations
+import SluiceOperator
+import TerminalText
+
+/// The queues of the namespace as a table.
+struct QueueTable {
+    let visit: Visit
+    let board: Board
+    /// The most rows; nil = all.
+    var limit: Int?
+
+    private static let columns = [
+        "Queue", "State", "Last 10 min", "Ready", "Running", "Retrying", "Dead", "Oldest", "In/s", "Out/s",
+        "Wait p95", "Run p95", "Errors", "Workers",
+    ]
+
+    var markup: Markup {
+        let all = board.snapshot.queues
+        let shown = limit.map { Array(all.prefix($0)) } ?? all
+        return parts {
+            TableView.markup("Queues", Self.columns, shown.map(row), classes: "queues")
+            if all.isEmpty { Empty.markup("No queue yet.", command: ["enqueue", "noop"]) }
+            if shown.count < all.count {
+                tag("p", .class("more")) {
+                    tag("a", .href(visit.links.to("queues")), text: "All \(QuantityText.grouped(all.count)) queues")
+                }
+            }
+        }
+    }
+
+    private func row(_ queue: QueueSnapshot) -> [Cell] {
+        let rates = board.rates[queue.queue]
+        let statistics = board.statistics.queues[queue.queue] ?? StatisticsBoard.Queue()
+        let recent = statistics.recent
+        let ended = Array(statistics.ended.suffix(10))
+        let errors = recent.errorRate ?? 0
+        return [
+            Cell("Queue", "name") {
+                tag(
+                    "a",
+                    .href(visit.links.to("ops", query: ["q": QueryText.term("queue", queue.queue)])),
+                    text: queue.queue
+                )
+            },
+            condition(queue),
+            Cell("Last 10 min", "chart") {
+                let sum = QuantityText.grouped(Int64(ended.reduce(0, +)))
+                BarChart.markup(ended, label: "\(sum) ended attempts in 10 minutes")
+            },
+            .count("Ready", queue.counts[.ready] ?? 0),
+            running(queue),
+            .count("Retrying", queue.counts[.retrying] ?? 0, role: .warning),
+            .count("Dead", queue.counts[.dead] ?? 0, role: .dead),
+            .measure("Oldest", Measure.milliseconds(queue.oldestReadyMilliseconds)),
+            .measure("In/s", QuantityText.rate(rates.enqueued)),
+            .measure("Out/s", QuantityText.rate(rates.ended)),
+            .measure("Wait p95", Measure.duration(recent.wait.percentile(0.95))),
+            .measure("Run p95", Measure.duration(recent.run.percentile(0.95))),
+            .measure("Errors", Measure.percent(recent.errorRate), role: errors > 0 ? .dead : .plain),
+            .count("Workers", queue.liveWorkers.count),
+        ]
+    }
+
+    private func condition(_ queue: QueueSnapshot) -> Cell {
+        let condition = QueueCondition(queue)
+        return Cell("State", condition.role.className) {
+            condition == .running ? "runs" : condition.text
+            if queue.paused, let pause = queue.pause {
+                tag("span", .class("detail")) {
+                    "by \(pause.by), \(TimeText.relative(pause.at, now: queue.time))"
+                    if !pause.reason.isEmpty { ": \(pause.reason)" }
+                }
+            }
+        }
+    }
+
+    private func running(_ queue: QueueSnapshot) -> Cell {
+        let count = queue.counts[.executing] ?? 0
+        let limit = queue.limits.concurrency.map { "/" + QuantityText.grouped($0) } ?? ""
+        return .measure("Running", QuantityText.grouped(count) + limit, role: count > 0 ? .executing : .dim)
+    }
+}
+
+/// Measured values as text.
+enum Measure {
+    static func milliseconds(_ value: Int64?) -> String {
+        value.map { DurationText.precise(.milliseconds($0)) } ?? "–"
+    }
+
+    /// A duration in milliseconds with fractions.
+    static func duration(_ milliseconds: Double?) -> String {
+        milliseconds.map { DurationText.precise(.microseconds(Int64($0 * 1000))) } ?? "–"
+    }
+
+    static func percent(_ share: Double?) -> String { share.map { QuantityText.rate($0 * 100) + " %" } ?? "–" }
+}
+
+/// A sentence in place of an empty list.
+enum Empty {
+    static func markup(_ text: String, command: [String]? = nil) -> Markup {
+        tag("div", .class("empty")) {
+            tag("p", text: text)
+            if let command { CommandLineView.markup(command) }
+        }
+    }
+}

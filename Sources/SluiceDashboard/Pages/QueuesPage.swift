@@ -1,0 +1,63 @@
+import Operations
+import SluiceOperator
+import TerminalText
+
+/// All queues, with their limits and the controls to pause them.
+struct QueuesPage {
+    let visit: Visit
+    let board: Board
+
+    init(_ visit: Visit) throws(PageFailure) {
+        self.visit = visit
+        board = try visit.board()
+    }
+
+    var content: PageContent {
+        PageContent("Queues", .queues, command: ["queue", "ls"], holdsStill: true) {
+            OutcomeNotice.markup(visit)
+            tag("h1", text: "Queues")
+            tag("section") { QueueTable(visit: visit, board: board).markup }
+            tag("section") {
+                tag("h2", text: "Limits and pauses")
+                tag("div", .class("cards")) { board.snapshot.queues.map(card) }
+            }
+        }
+    }
+
+    private func card(_ queue: QueueSnapshot) -> Markup {
+        tag("div", .class("panel")) {
+            tag("div", .class("title")) {
+                tag("h2", text: queue.queue)
+                if visit.may(.pause) {
+                    let action: QueueAction = queue.paused ? .resume : .pause
+                    tag("div", .class("actions")) {
+                        tag(
+                            "a",
+                            .class("button"),
+                            .href(visit.links.to("queues", action.rawValue, query: ["queue": queue.queue])),
+                            .named("aria-label", "\(action.title) queue \(queue.queue)"),
+                            text: action.title
+                        )
+                    }
+                }
+            }
+            if queue.paused { tag("p", .class("warning"), text: pause(queue)) }
+            tag("p", text: LimitText.line(queue, time: .relative))
+            for line in LimitText.keys(queue) where !line.isEmpty { tag("p", .class("dim"), text: line) }
+            for note in queue.unhandledNotes { tag("p", .class("warning"), text: note.text) }
+            if let next = queue.nextStartMilliseconds {
+                tag("p", .class("dim"), text: "next start by the rate in \(DurationText.precise(.milliseconds(next)))")
+            }
+        }
+    }
+
+    private func pause(_ queue: QueueSnapshot) -> String {
+        var text = "paused"
+        if let trace = queue.pause {
+            text += " by \(trace.by), \(TimeText.relative(trace.at, now: queue.time))"
+            if !trace.reason.isEmpty { text += ": \(trace.reason)" }
+        }
+        if let until = queue.pausedUntil { text += "; resumes \(TimeText.relative(until, now: queue.time))" }
+        return text
+    }
+}

@@ -1,0 +1,126 @@
+import Operations
+import SluiceOperator
+import TerminalText
+
+/// The workers, with the operations that each one runs, and the workers that were lost.
+struct WorkersPage {
+    let visit: Visit
+    let board: Board
+
+    init(_ visit: Visit) throws(PageFailure) {
+        self.visit = visit
+        board = try visit.board()
+    }
+
+    var content: PageContent {
+        PageContent("Workers", .workers, command: ["workers", "ls"], holdsStill: true) {
+            tag("div", .class("title")) {
+                tag("h1", text: "Workers")
+                tag("span", .class("dim"), text: summary)
+            }
+            tag("section") {
+                TableView.markup("Workers", Self.columns, board.workers.map(row))
+                if board.workers.isEmpty { Empty.markup("No worker runs.", command: ["worker"]) }
+            }
+            if !board.lost.isEmpty {
+                tag("section") {
+                    tag("h2", text: "Lost in the last 24 hours, newest first")
+                    TableView.markup("Lost workers", Self.lostColumns, board.lost.map(lostRow))
+                }
+            }
+        }
+    }
+
+    private var summary: String {
+        let lost = board.workers.count - board.liveWorkers.count
+        let busy = board.liveWorkers.reduce(0) { $0 + $1.inFlight }
+        let share = board.slots > 0 ? ", \(QuantityText.percent(Double(busy) / Double(board.slots)))" : ""
+        return "\(QuantityText.grouped(board.liveWorkers.count)) live" + (lost > 0 ? ", \(lost) lost" : "")
+            + "; \(QuantityText.grouped(busy)) of \(QuantityText.grouped(board.slots)) slots are used\(share)"
+    }
+
+    private static let columns = [
+        "Worker", "State", "Queues", "Slots", "Runs", "Memory", "Finished", "Failed", "Heartbeat", "Up for", "Version",
+    ]
+
+    private func row(_ worker: WorkerSummary) -> [Cell] {
+        let info = worker.info
+        let running = board.executing.filter { $0.row.worker == worker.id }
+        let now = board.snapshot.time ?? 0
+        return [
+            Cell("Worker", "name") {
+                worker.label
+                tag(
+                    "span",
+                    .class("detail"),
+                    text: [info.map { "\($0.host) pid \($0.pid)" }, worker.id].compactMap { $0 }.joined(
+                        separator: " · "
+                    )
+                )
+            },
+            .text(
+                "State",
+                worker.phaseText,
+                role: worker.isLost ? .dead : worker.phase == "running" ? .plain : .warning
+            ),
+            .text("Queues", worker.servedQueues.joined(separator: ", ")),
+            Cell("Slots", "number") { slots(worker) },
+            Cell("Runs", "wide") { runs(running, of: worker) },
+            .measure("Memory", info.map { QuantityText.bytes($0.residentBytes) } ?? "–"),
+            .measure("Finished", info.map { QuantityText.grouped($0.finished) } ?? "–"),
+            .measure("Failed", info.map { QuantityText.grouped($0.failed) } ?? "–", role: .dead),
+            .measure("Heartbeat", Measure.milliseconds(worker.beatAgeMilliseconds)),
+            .measure("Up for", info.map { DurationText.short(.milliseconds(max(0, now - $0.startedAt))) } ?? "–"),
+            .text("Version", info?.version ?? "–", role: .dim),
+        ]
+    }
+
+    @MarkupBuilder private func slots(_ worker: WorkerSummary) -> Markup {
+        "\(QuantityText.grouped(worker.inFlight))/\(worker.info.map { QuantityText.grouped($0.slots) } ?? "–")"
+        if let slots = worker.info?.slots, slots > 0 {
+            tag("span", .class("detail")) {
+                tag(
+                    "progress",
+                    .named("max", "\(slots)"),
+                    .value("\(min(slots, worker.inFlight))"),
+                    .named("aria-label", "used slots")
+                ) { "" }
+            }
+        }
+    }
+
+    private static let shownRuns = 8
+
+    @MarkupBuilder private func runs(_ running: [ExecutingSummary], of worker: WorkerSummary) -> Markup {
+        for entry in running.prefix(Self.shownRuns) {
+            tag("div") {
+                OperationLink.markup(entry.id, queue: entry.queue, visit.links)
+                " \(entry.row.name) "
+                tag("span", .class("dim"), text: Measure.milliseconds(entry.runtimeMilliseconds))
+            }
+        }
+        let more = worker.inFlight - min(running.count, Self.shownRuns)
+        if more > 0 {
+            tag(
+                "a",
+                .href(visit.links.to("ops", query: ["state": "executing", "q": "worker:\(worker.id)"])),
+                text: "\(QuantityText.grouped(more)) more"
+            )
+        }
+    }
+
+    private static let lostColumns = ["Worker", "Lost", "Recovered", "Its operations", "Queues"]
+
+    private func lostRow(_ worker: LostSummary) -> [Cell] {
+        [
+            Cell("Worker", "name") {
+                worker.label
+                tag("span", .class("detail"), text: worker.id)
+            },
+            Cell("Lost") { TimeView.markup(worker.lostAt, now: board.snapshot.time) },
+            Cell("Recovered") { TimeView.markup(worker.recoveredAt, now: board.snapshot.time) },
+            .text("Its operations", worker.fate, role: worker.dead > 0 ? .dead : .plain),
+            .text("Queues", worker.queues.joined(separator: ", ")),
+        ]
+    }
+}

@@ -1,0 +1,35 @@
+/// The rights of a person.
+package enum Role: String, Sendable, CaseIterable, Comparable {
+    /// Reads everything, changes nothing.
+    case viewer
+    /// Also makes changes that can be undone or that end single operations.
+    case operate = "operator"
+    /// Also removes data.
+    case admin
+
+    package static func < (left: Role, right: Role) -> Bool {
+        (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
+    }
+
+    func has(_ permission: Permission) -> Bool { self >= permission.least }
+}
+
+/// A right that an action needs.
+enum Permission: Sendable, CaseIterable {
+    case cancel, retry, hold, release, pause, remove
+
+    /// The lowest role with this right.
+    var least: Role {
+        switch self {
+        case .cancel, .retry, .hold, .release, .pause: .operate
+        case .remove: .admin
+        }
+    }
+}
+
+/// A person who uses the dashboard.
+struct Visitor: Sendable, Equatable {
+    /// The name that changes are recorded with.
+    var name: String
+    var role: Role
+}

@@ -1,0 +1,32 @@
+import Hummingbird
+import NIOCore
+
+/// The context of a request.
+struct DashboardContext: RequestContext, RemoteAddressRequestContext {
+    var coreContext: CoreRequestContextStorage
+    let remoteAddress: SocketAddress?
+    /// The person who asks; set by the gate before any page is made.
+    var visitor: Visitor?
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        remoteAddress = source.channel.remoteAddress
+    }
+
+    var maxUploadSize: Int { Limits.body }
+}
+
+/// The limits for requests.
+enum Limits {
+    /// The most bytes of a body.
+    static let body = 1 << 20
+    /// The most bytes of all headers.
+    static let headers = 32 << 10
+    static let headerCount = 100
+    /// A connection without a request, and a request that does not arrive, are closed after this time.
+    static let idle = TimeAmount.seconds(30)
+    /// The most connections.
+    static let connections = 2_000
+    /// The most streams of events.
+    static let streams = 1_000
+}

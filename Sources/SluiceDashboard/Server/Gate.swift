@@ -1,0 +1,101 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Decides before every route whether a request is answered, and sets the headers of every response.
+///
+/// The order is: host, origin, login. A page that fails is answered with a page, and the API with JSON.
+struct Gate: RouterMiddleware {
+    let site: Site
+
+    func handle(
+        _ request: Request,
+        context: DashboardContext,
+        next: (Request, DashboardContext) async throws -> Response
+    ) async throws -> Response {
+        var response: Response
+        do {
+            var context = context
+            try check(request)
+            context.visitor = visitor(of: request)
+            try requireLogin(request, context)
+            response = try await next(request, context)
+        } catch {
+            response = answer(failure(error), request, context)
+        }
+        for (name, value) in ResponseRules.headers {
+            if let name = HTTPField.Name(name) { response.headers[name] = value }
+        }
+        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = ResponseRules.noStore }
+        return response
+    }
+
+    private func check(_ request: Request) throws(PageFailure) {
+        let host = request.head.authority
+        let rule = HostRule(bind: site.options.host, others: site.options.hosts)
+        guard rule.allows(host) else {
+            throw PageFailure(
+                status: .misdirectedRequest,
+                title: "Unknown host",
+                message: "This dashboard does not serve the host \(host ?? "(none)").",
+                notes: ["Start it with --host NAME to serve a name."]
+            )
+        }
+        let isAllowed = CrossSiteRule.allows(
+            isChanging: ![.get, .head].contains(request.method),
+            site: request.headers[.fetchSite],
+            origin: request.headers[.origin],
+            host: host
+        )
+        guard isAllowed else { throw .forbidden("The request comes from another site. Nothing was changed.") }
+    }
+
+    private func visitor(of request: Request) -> Visitor? {
+        if site.options.isOpen { return Visitor(name: site.options.identity, role: .admin) }
+        return request.cookie(site.cookie).flatMap { site.sessions.visitor($0) }
+    }
+
+    private func requireLogin(_ request: Request, _ context: DashboardContext) throws(PageFailure) {
+        guard context.visitor == nil else { return }
+        let path = request.uri.path.dropFirst(site.options.basePath.count)
+        guard !Self.isPublic(path) else { return }
+        throw PageFailure(
+            status: .unauthorized,
+            title: "Log in",
+            message: "This page needs a login.",
+            notes: [
+                "Open the link that the dashboard has printed where it was started. The link works once; afterwards "
+                    + "the dashboard prints a new one."
+            ]
+        )
+    }
+
+    /// Whether a path below the base path is served without a login.
+    private static func isPublic(_ path: Substring) -> Bool {
+        ["/login", "/healthz"].contains(path) || path.hasPrefix("/assets/")
+    }
+
+    private func failure(_ error: any Error) -> PageFailure {
+        if error is NIOTooManyBytesError {
+            return PageFailure(status: .contentTooLarge, title: "Too large", message: "A request has at most 1 MB.")
+        }
+        guard let error = error as? HTTPError else { return PageFailure(error) }
+        switch error.status {
+        case .notFound: return .notFound("There is no page at this address.")
+        default: return PageFailure(status: error.status, title: "This did not work", message: error.body ?? "")
+        }
+    }
+
+    private func answer(_ failure: PageFailure, _ request: Request, _ context: DashboardContext) -> Response {
+        if request.uri.path.hasPrefix(site.options.basePath + "/api/") {
+            return .json(APIError.object(failure), status: failure.status)
+        }
+        let page = FailurePage(failure).content
+        let layout = Layout(site: site, visitor: context.visitor, theme: request.theme)
+        return .html(layout.document(page), status: failure.status)
+    }
+}
+
+extension HTTPField.Name {
+    static let fetchSite = HTTPField.Name("Sec-Fetch-Site")!
+}

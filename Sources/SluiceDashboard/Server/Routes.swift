@@ -1,0 +1,108 @@
+import HTTPTypes
+import Hummingbird
+import SluiceOperator
+
+/// The routes of a dashboard.
+struct Routes: Sendable {
+    let site: Site
+
+    func router() -> Router<DashboardContext> {
+        let router = Router(context: DashboardContext.self, options: [.autoGenerateHeadEndpoints])
+        router.add(middleware: Gate(site: site))
+        let base = router.group(RouterPath(site.options.basePath))
+        addFrame(to: base)
+        addPages(to: base)
+        return router
+    }
+
+    // MARK: Login, colours and files
+
+    private func addFrame(to group: RouterGroup<DashboardContext>) {
+        group.get("assets/:name") { request, context in
+            let name = try context.parameters.require("name")
+            guard let asset = Asset.all.first(where: { $0.name == name }) else {
+                throw PageFailure.notFound("There is no such file.")
+            }
+            return Response.asset(asset, for: request)
+        }
+        group.get("healthz") { _, _ in Response.text("ok\n", "text/plain; charset=utf-8") }
+        group.get("login") { request, _ in try login(request) }
+        group.post("logout") { request, _ in
+            if let secret = request.cookie(site.cookie) { site.sessions.end(secret) }
+            return Response.seeOther(site.links.to(), cookie: cookie(site.cookie, "", "; Max-Age=0"))
+        }
+        group.post("theme") { request, _ in
+            let form = try await request.form()
+            guard let theme = form["theme"].flatMap(Theme.init) else { throw PageFailure.badRequest("unknown colours") }
+            let back = form["back"].flatMap { site.links.inside($0) } ?? site.links.to()
+            return Response.seeOther(back, cookie: cookie(Theme.cookie, theme.rawValue, "; Max-Age=31536000"))
+        }
+    }
+
+    private func login(_ request: Request) throws -> Response {
+        guard request.method == .get, let token = request.fields["token"], let session = site.sessions.redeem(token)
+        else {
+            throw PageFailure(
+                status: .unauthorized,
+                title: "This login link does not work",
+                message: "The link was used already, or the dashboard was started again since it was printed.",
+                notes: ["The dashboard prints a new link each time one is used."]
+            )
+        }
+        site.onLogin(session.visitor)
+        return Response.seeOther(site.links.to(), cookie: cookie(site.cookie, session.secret, "; HttpOnly"))
+    }
+
+    private func cookie(_ name: String, _ value: String, _ more: String) -> String {
+        "\(name)=\(value); Path=\(site.options.basePath)/; SameSite=Lax\(more)"
+    }
+
+    // MARK: Pages
+
+    private func addPages(to group: RouterGroup<DashboardContext>) {
+        page(group, "") { visit in try OverviewPage(visit).content }
+        page(group, "ops") { visit in try await OperationsPage(visit).content }
+        page(group, "ops/:id") { visit in try await OperationPage(visit).content }
+        page(group, "queues") { visit in try QueuesPage(visit).content }
+        page(group, "workers") { visit in try WorkersPage(visit).content }
+        page(group, "events") { visit in try await EventsPage(visit).content }
+        page(group, "doctor") { visit in try await DoctorPage(visit).content }
+        page(group, "about") { visit in AboutPage(visit: visit).content }
+        LiveRoute(site: site).add(to: group)
+        APIRoutes(site: site).add(to: group)
+        if !site.options.isReadOnly { ActionRoutes(routes: self).add(to: group) }
+    }
+
+    /// Adds a page, also as the part of it that a script fetches.
+    func page(
+        _ group: RouterGroup<DashboardContext>,
+        _ path: RouterPath,
+        _ make: @escaping @Sendable (Visit) async throws -> PageContent
+    ) {
+        group.get(path) { request, context in
+            let visit = try await visit(request, context)
+            let content = try await make(visit)
+            let layout = Layout(visit)
+            if request.headers[.fragment] != nil { return Response.html(layout.main(content)) }
+            return Response.html(layout.document(content))
+        }
+    }
+
+    private func visit(_ request: Request, _ context: DashboardContext) async throws -> Visit {
+        guard let visitor = context.visitor else { throw PageFailure.forbidden("This page needs a login.") }
+        return Visit(
+            site: site,
+            visitor: visitor,
+            reading: await site.loop.current(),
+            parameters: context.parameters,
+            query: request.fields,
+            link: site.links.inside(request.uri.string) ?? site.links.to(),
+            theme: request.theme
+        )
+    }
+}
+
+extension HTTPField.Name {
+    /// Asks only for the content of a page, without its frame.
+    static let fragment = HTTPField.Name("Sluice-Fragment")!
+}

@@ -1,0 +1,76 @@
+import Hummingbird
+import Operations
+import SluiceOperator
+
+/// The parts of a dashboard that all requests share.
+struct Site: Sendable {
+    let options: DashboardOptions
+    let broker: any OperatorBroker
+    let loop: SnapshotLoop
+    let sessions = Sessions()
+    let streams = StreamCount(limit: Limits.streams)
+    let links: Links
+    /// Called when a login link was used.
+    let onLogin: @Sendable (Visitor) -> Void
+
+    init(
+        _ broker: any OperatorBroker,
+        _ options: DashboardOptions,
+        onLogin: @escaping @Sendable (Visitor) -> Void = { _ in }
+    ) {
+        (self.broker, self.options, self.onLogin) = (broker, options, onLogin)
+        loop = SnapshotLoop(broker, interval: options.interval)
+        links = Links(basePath: options.basePath)
+    }
+
+    /// The name of the session's cookie. Cookies do not know ports, so dashboards of one host need different names.
+    var cookie: String { "sluice-\(options.port)" }
+}
+
+/// A request for a page, with the data that every page needs.
+struct Visit: Sendable {
+    let site: Site
+    let visitor: Visitor
+    let reading: Reading
+    /// The variable parts of the path, and the query.
+    let parameters: Parameters
+    let query: FormFields
+    /// The link of this page with its whole view.
+    let link: Link
+    let theme: Theme
+    let now = ContinuousClock.now
+
+    var links: Links { site.links }
+    var view: PayloadView { site.options.view }
+
+    /// The board of the page.
+    ///
+    /// - Throws: `PageFailure` if Redis has not answered yet.
+    func board() throws(PageFailure) -> Board {
+        guard let board = reading.board else {
+            throw .unavailable(reading.failure ?? "no data has been read yet")
+        }
+        return board
+    }
+
+    /// Whether the visitor may do this here.
+    func may(_ permission: Permission) -> Bool { !site.options.isReadOnly && visitor.role.has(permission) }
+}
+
+/// The colours of the pages.
+enum Theme: String, Sendable, CaseIterable {
+    /// As the system says.
+    case system
+    case light, dark
+
+    static let cookie = "sluice-theme"
+
+    /// The next theme of the toggle.
+    var next: Theme {
+        switch self {
+        case .system: .dark
+        case .dark: .light
+        case .light: .system
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import BrokerModel
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Operations
+import SluiceOperator
+import Testing
+
+@testable import SluiceDashboard
+
+/// A dashboard over a broker in memory, and a browser that is logged in.
+struct Desk {
+    let broker = InMemoryBroker()
+    let site: Site
+
+    init(basePath: String = "", isReadOnly: Bool = false, view: PayloadView = PayloadView()) {
+        var options = DashboardOptions(namespace: "test", identity: "tester@host")
+        (options.basePath, options.isReadOnly, options.view) = (basePath, isReadOnly, view)
+        // Each request sees the changes of the one before.
+        options.interval = .zero
+        site = Site(broker, options)
+    }
+
+    /// Enqueues operations and returns their ids.
+    @discardableResult
+    func enqueue(
+        _ names: String...,
+        arguments: JSONValue = [:],
+        tags: [String] = [],
+        queue: String = "mail"
+    ) async throws -> [OperationID] {
+        let operations = names.map { name in
+            var envelope = OperationEnvelope(name: name, arguments: Array(arguments.serialized().utf8))
+            envelope.tags = tags
+            return NewOperation(envelope: envelope.encoded())
+        }
+        _ = try await broker.enqueue(operations, queue: queue)
+        return operations.map(\.id)
+    }
+
+    struct Answer {
+        let status: Int
+        let headers: HTTPFields
+        let text: String
+
+        var location: String { headers[.location] ?? "" }
+    }
+
+    /// Sends a request as a browser of a person with this role would.
+    func callAsFunction(
+        _ path: String,
+        _ method: HTTPRequest.Method = .get,
+        as role: Role? = .admin,
+        form: String? = nil,
+        headers: HTTPFields? = nil
+    ) async throws -> Answer {
+        let application = Application(router: Routes(site: site).router())
+        return try await application.test(.router) { client in
+            var fields = headers ?? [.fetchSite: "same-origin"]
+            if let role { fields[.cookie] = "\(site.cookie)=\(try session(of: role))" }
+            let response = try await client.execute(
+                uri: path,
+                method: method,
+                headers: fields,
+                body: form.map { ByteBuffer(string: $0) }
+            )
+            return Answer(
+                status: response.status.code,
+                headers: response.headers,
+                text: String(buffer: response.body)
+            )
+        }
+    }
+
+    private func session(of role: Role) throws -> String {
+        let link = site.sessions.makeLink(for: Visitor(name: "ann", role: role))
+        return try #require(site.sessions.redeem(link)).secret
+    }
+
+    func detail(_ id: OperationID, queue: String = "mail") async throws -> OperationDetail? {
+        try await broker.details([id], queue: queue)[0]
+    }
+}

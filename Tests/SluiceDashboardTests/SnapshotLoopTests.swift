@@ -1,0 +1,24 @@
+import BrokerModel
+import Operations
+import Testing
+
+@testable import SluiceDashboard
+
+@Suite("Reads of the dashboard", .timeLimit(.minutes(60)))
+struct SnapshotLoopTests {
+    @Test("All callers of an interval share one read, and a later call gets newer data")
+    func shared() async throws {
+        let broker = InMemoryBroker()
+        _ = try await broker.enqueue([NewOperation(envelope: OperationEnvelope(name: "a").encoded())], queue: "mail")
+        let loop = SnapshotLoop(broker, interval: .seconds(3_600))
+        let sequences = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<50 { group.addTask { await loop.current().sequence } }
+            return await group.reduce(into: Set<Int>()) { $0.insert($1) }
+        }
+        #expect(sequences == [1])
+        #expect(await loop.next(after: 0).sequence == 1)
+        await loop.expire()
+        let second = await loop.current()
+        #expect(second.sequence == 2 && second.board?.count(.ready) == 1)
+    }
+}
