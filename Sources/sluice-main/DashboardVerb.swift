@@ -1,9 +1,7 @@
 #if Dashboard
     import ArgumentParser
-    import Logging
+    import Foundation
     import Operations
-    import RedisClient
-    import ServiceLifecycle
     import Sluice
     import SluiceCLI
     import SluiceDashboard
@@ -28,8 +26,8 @@
                     Prints a link that logs in once. After a login it prints the next link. Roles: a viewer reads; an operator \
                     also cancels, retries, holds and releases operations and pauses queues; an admin also removes \
                     operations.
-                    Only this machine can connect, unless --bind names another address. That needs --insecure-no-auth, or a \
-                    proxy on this machine that checks logins.
+                    Only this machine can connect, unless --bind names another address. That needs --users or \
+                    --insecure-no-auth. Connections are not encrypted.
                     """
             )
         }
@@ -42,6 +40,14 @@
         var link: Role = .admin
         @Option(help: ArgumentHelp("Also accept this name in the Host header; may be repeated.", valueName: "name"))
         var host: [String] = []
+        @Option(
+            help: ArgumentHelp("Accept the tokens and names in this file: NAME ROLE sha256:HASH.", valueName: "file")
+        )
+        var users: String?
+        @Option(help: ArgumentHelp("Trust a proxy at these addresses; may be repeated.", valueName: "cidr"))
+        var trustedProxy: [String] = []
+        @Option(help: ArgumentHelp("Take the name of the user from this header of a trusted proxy.", valueName: "name"))
+        var identityHeader: String?
         @Flag(help: "Give everyone who can connect the role of an admin, without a login.")
         var insecureNoAuth = false
         @Option(
@@ -61,6 +67,18 @@
             }
             guard DashboardOptions.basePath(basePath) != nil else {
                 throw CLIError.usage("--base-path \(basePath) is not a plain path", fix: "--base-path /jobs")
+            }
+            for range in trustedProxy where AddressRange(range) == nil {
+                throw CLIError.usage(
+                    "--trusted-proxy \(range) is no range of addresses",
+                    fix: "--trusted-proxy 10.0.0.0/8"
+                )
+            }
+            guard trustedProxy.isEmpty == (identityHeader == nil), identityHeader == nil || users != nil else {
+                throw CLIError.usage(
+                    "--trusted-proxy, --identity-header and --users belong together",
+                    fix: "--trusted-proxy 10.0.0.0/8 --identity-header X-Forwarded-User --users FILE"
+                )
             }
             guard BindAddress(bind) != nil else {
                 throw CLIError.usage("--bind \(bind) is not an address and a port", fix: "--bind 127.0.0.1:4650")
@@ -94,19 +112,38 @@
             options.basePath = DashboardOptions.basePath(basePath) ?? ""
             options.isReadOnly = settings.readOnly.content
             options.isOpen = insecureNoAuth
+            options.users = try readUsers()
+            options.proxy = identityHeader.map {
+                ProxyRule(ranges: trustedProxy.compactMap(AddressRange.init), header: $0)
+            }
             options.hosts = host
             options.interval = interval
             options.view = invocation.view
             options.place = settings.redis.content?.description ?? "embedded redis"
-            guard options.isLoopback || insecureNoAuth else {
+            guard options.isLoopback || insecureNoAuth || !options.users.isEmpty else {
                 throw CLIError(
                     .badConfiguration,
-                    "--bind \(bind) is open to other machines, and there is no encryption of the login",
-                    notes: ["a proxy on this machine can add TLS and a login of its own"],
-                    fix: "--bind 127.0.0.1:\(address.port), or --insecure-no-auth to give everyone the role of an admin"
+                    "--bind \(bind) is open to other machines, and only the reader of this terminal could log in",
+                    notes: ["connections are not encrypted; a proxy can add TLS"],
+                    fix:
+                        "--bind 127.0.0.1:\(address.port), or --users FILE, or --insecure-no-auth to make everyone an admin"
                 )
             }
             return options
+        }
+
+        private func readUsers() throws(CLIError) -> Users {
+            guard let users else { return Users() }
+            guard let data = FileManager.default.contents(atPath: users) else {
+                throw CLIError(.badConfiguration, "the users file \(users) cannot be read", fix: "--users FILE")
+            }
+            do { return try Users(parsing: String(decoding: data, as: UTF8.self)) } catch {
+                throw CLIError(
+                    .badConfiguration,
+                    "the users file \(users) has an error in \(error)",
+                    fix: "ann operator sha256:HASH, with the hash of: printf %s TOKEN | sha256sum"
+                )
+            }
         }
     }
 

@@ -13,9 +13,16 @@ struct Desk {
     let broker = InMemoryBroker()
     let site: Site
 
-    init(basePath: String = "", isReadOnly: Bool = false, view: PayloadView = PayloadView()) {
+    init(
+        basePath: String = "",
+        isReadOnly: Bool = false,
+        view: PayloadView = PayloadView(),
+        users: Users = Users(),
+        proxy: ProxyRule? = nil
+    ) {
         var options = DashboardOptions(namespace: "test", identity: "tester@host")
         (options.basePath, options.isReadOnly, options.view) = (basePath, isReadOnly, view)
+        (options.users, options.proxy) = (users, proxy)
         // Each request sees the changes of the one before.
         options.interval = .zero
         site = Site(broker, options)

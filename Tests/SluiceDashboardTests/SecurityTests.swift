@@ -1,3 +1,6 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
 import Testing
 
 @testable import SluiceDashboard
@@ -96,5 +99,112 @@ struct SecurityTests {
     )
     func basePath(_ typed: String, _ path: String?) {
         #expect(DashboardOptions.basePath(typed) == path)
+    }
+}
+
+@Suite("People of the dashboard", .timeLimit(.minutes(60)))
+struct UsersTests {
+    /// The hash of `swordfish`.
+    private static let hash = "sha256:b9f195c5cc7ef6afadbfbc42892ad47d3b24c6bc94bb510c4564a90a14e8b799"
+
+    @Test("A token gives the name and the role of its line; a name from a proxy gives its role, or that of *")
+    func users() throws {
+        let users = try Users(
+            parsing: """
+                # people
+                ann operator \(Self.hash)
+
+                bob admin -
+                * viewer -
+                """
+        )
+        #expect(users.visitor(token: "swordfish") == Visitor(name: "ann", role: .operate))
+        #expect(users.visitor(token: "Swordfish") == nil && users.visitor(token: "") == nil)
+        #expect(users.visitor(named: "bob") == Visitor(name: "bob", role: .admin))
+        #expect(users.visitor(named: "eve") == Visitor(name: "eve", role: .viewer))
+        #expect(users.visitor(named: "*") == nil)
+        #expect(try Users(parsing: "bob admin -").visitor(named: "eve") == nil)
+        #expect(try Users(parsing: "# none\n\n").isEmpty)
+    }
+
+    @Test(
+        "A wrong line is refused with its number",
+        arguments: [
+            "ann", "ann king -", "ann viewer md5:00", "ann viewer sha256:00", "ann viewer - x", "* admin \(hash)",
+            "ann viewer sha256:\(String(repeating: "g", count: 64))", "bob viewer -",
+        ]
+    )
+    func wrongLines(_ line: String) throws {
+        let error = try #require(throws: Users.LineError.self) { try Users(parsing: "bob admin -\n\(line)") }
+        #expect(error.line == 2 && !error.reason.isEmpty)
+    }
+
+    @Test(
+        "A range contains the addresses of its first bits",
+        arguments: [
+            ("10.0.0.0/8", "10.1.2.3", true), ("10.0.0.0/8", "11.0.0.0", false), ("10.1.2.3", "10.1.2.3", true),
+            ("10.1.2.3", "10.1.2.4", false), ("10.1.2.128/25", "10.1.2.200", true),
+            ("10.1.2.128/25", "10.1.2.7", false),
+            ("0.0.0.0/0", "9.9.9.9", true), ("fd00::/8", "fd12::1", true), ("fd00::/8", "fe80::1", false),
+            ("10.0.0.0/8", "::ffff:10.1.2.3", true), ("0.0.0.0/0", "fd12::1", false),
+        ]
+    )
+    func ranges(_ range: String, _ address: String, _ isInside: Bool) throws {
+        let range = try #require(AddressRange(range))
+        #expect(range.contains(try SocketAddress(ipAddress: address, port: 1)) == isInside)
+    }
+
+    @Test(
+        "A text that is no range is refused",
+        arguments: ["", "10.0.0.0/33", "10.0.0/8", "10.0.0.0/", "10.0.0.0/-1", "::/129", "host", "10.0.0.0/8/8"]
+    )
+    func noRanges(_ text: String) { #expect(AddressRange(text) == nil) }
+
+    @Test("Only the header of a trusted proxy names a person, and only once")
+    func proxies() throws {
+        let desk = try Desk(
+            users: Users(parsing: "ann operator \(Self.hash)\nbob admin -"),
+            proxy: ProxyRule(ranges: [#require(AddressRange("10.0.0.0/8"))], header: "X-Forwarded-User")
+        )
+        let header = HTTPField.Name("X-Forwarded-User")!
+        func visitor(_ fields: HTTPFields, from address: String?) throws -> Visitor? {
+            let head = HTTPRequest(
+                method: .get,
+                scheme: "http",
+                authority: "localhost",
+                path: "/",
+                headerFields: fields
+            )
+            return Visitors(
+                site: desk.site,
+                request: Request(head: head, body: RequestBody(buffer: ByteBuffer())),
+                remote: try address.map { try SocketAddress(ipAddress: $0, port: 1) }
+            ).visitor
+        }
+        #expect(try visitor([header: "bob"], from: "10.0.0.7") == Visitor(name: "bob", role: .admin))
+        #expect(try visitor([header: "bob"], from: "11.0.0.7") == nil)
+        #expect(try visitor([header: "bob"], from: nil) == nil)
+        #expect(try visitor([header: "eve"], from: "10.0.0.7") == nil)
+        var two: HTTPFields = [header: "bob"]
+        two.append(HTTPField(name: header, value: "ann"))
+        #expect(try visitor(two, from: "10.0.0.7") == nil)
+        #expect(try visitor([.authorization: "Bearer swordfish"], from: nil)?.name == "ann")
+        #expect(try visitor([.authorization: "Bearer x", header: "bob"], from: "10.0.0.7") == nil)
+    }
+
+    @Test("A program changes with a token without the headers of a browser; a person logs in with one")
+    func tokens() async throws {
+        let desk = try Desk(users: Users(parsing: "ann operator \(Self.hash)"))
+        let id = try await desk.enqueue("Send")[0]
+        let cancel = "/ops/\(id)/cancel?queue=mail"
+        #expect(try await desk(cancel, .post, as: nil, headers: [.authorization: "Bearer x"]).status == 401)
+        #expect(try await desk(cancel, .post, as: nil, headers: [.authorization: "Bearer swordfish"]).status == 303)
+        #expect(try await desk.detail(id)?.cancel?.by == "ann")
+        #expect(try await desk("/", as: nil).text.contains("name=\"token\""))
+        let answer = try await desk("/login", .post, as: nil, form: "token=swordfish")
+        let cookie = try #require(answer.headers[.setCookie]?.split(separator: ";").first)
+        #expect(answer.status == 303)
+        #expect(try await desk("/", as: nil, headers: [.cookie: String(cookie)]).status == 200)
+        #expect(try await desk("/login", .post, as: nil, form: "token=x").status == 401)
     }
 }

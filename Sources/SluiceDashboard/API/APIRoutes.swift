@@ -41,7 +41,7 @@ struct APIRoutes: Sendable {
     }
 
     private func find(_ request: Request, _ context: DashboardContext) async throws -> OperationDetail {
-        let id = try context.parameters.require("id")
+        let id = try context.parameters.name("id")
         return try await OperationFinder(broker: site.broker).find(id, queue: request.fields["queue"])
     }
 

@@ -39,7 +39,7 @@ struct ActionRoutes: Sendable {
 
     private func confirmation(_ action: OperationAction, _ visit: Visit) async throws -> PageContent {
         _ = try require(action.permission, visit.visitor)
-        let text = try visit.parameters.require("id")
+        let text = try visit.parameters.name("id")
         let detail = try await OperationFinder(broker: site.broker).find(text, queue: visit.query["queue"])
         let id = detail.id.description
         let back = site.links.to("ops", id, query: ["queue": detail.queue])
@@ -77,7 +77,7 @@ struct ActionRoutes: Sendable {
     ) async throws -> Response {
         let visitor = try require(action.permission, context.visitor)
         let form = try await request.form()
-        let text = try context.parameters.require("id")
+        let text = try context.parameters.name("id")
         let detail = try await OperationFinder(broker: site.broker).find(text, queue: request.fields["queue"])
         let address = OperationAddress(queue: detail.queue, id: detail.id)
         let run = BulkRun(

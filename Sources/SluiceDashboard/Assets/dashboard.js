@@ -9,7 +9,8 @@
   // Without a message for this time, the stream counts as cut: the server sends one each second.
   const silenceMilliseconds = 15000;
 
-  let shown = Date.now();
+  // When the shown data was read, and why it is old.
+  let shown = 0;
   let failure = "";
   let way = "read";
   let isPaused = false;
@@ -19,6 +20,11 @@
   let pollTimer = 0;
 
   const main = () => document.getElementById("page");
+
+  function takeAge() {
+    shown = Date.now() - Number(main().dataset.age);
+    failure = main().dataset.failure;
+  }
 
   function showBadge() {
     const seconds = (Date.now() - shown) / 1000;
@@ -75,14 +81,14 @@
     try {
       const response = await fetch(location.href, { headers: { "Sluice-Fragment": "1" }, cache: "no-store" });
       if (response.status === 401) return location.reload();
+      if (response.status >= 500) throw new Error(response.statusText);
       const html = await response.text();
-      failure = "";
       if (!isPaused && !isInUse(main())) {
         replace(html);
-        shown = Date.now();
+        takeAge();
       }
     } catch (error) {
-      failure = "the dashboard does not answer";
+      failure = "the dashboard does not answer, or cannot read this page";
     } finally {
       isFetching = false;
       showBadge();
@@ -96,7 +102,6 @@
     stream.addEventListener("snapshot", (event) => {
       heardAt = Date.now();
       way = "live";
-      failure = JSON.parse(event.data).failure ?? "";
       stopPolling();
       refresh();
     });
@@ -163,6 +168,7 @@
   });
 
   prepareCopying(document);
+  takeAge();
   if (main().dataset.live !== "yes") return;
   pause.hidden = false;
   pause.addEventListener("click", () => {

@@ -16,14 +16,17 @@ struct FormFields: Sendable, Equatable {
     /// The value of a field; nil if it is absent or empty.
     subscript(name: String) -> String? { fields[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    private static func decoded(_ text: some StringProtocol) -> String {
+    /// A part of a path, in which `+` is no space.
+    static func decoded(path text: some StringProtocol) -> String { decoded(text, plusIsSpace: false) }
+
+    private static func decoded(_ text: some StringProtocol, plusIsSpace: Bool = true) -> String {
         let source = Array(text.utf8)
         var bytes: [UInt8] = []
         var index = 0
         while index < source.count {
             let byte = source[index]
             index += 1
-            if byte == UInt8(ascii: "+") {
+            if plusIsSpace, byte == UInt8(ascii: "+") {
                 bytes.append(0x20)
             } else if byte == UInt8(ascii: "%"), index + 1 < source.count,
                 let high = Character(Unicode.Scalar(source[index])).hexDigitValue,

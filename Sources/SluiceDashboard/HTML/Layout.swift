@@ -82,12 +82,17 @@ struct Layout: Sendable {
             .named("data-live", page.isLive && reading != nil ? "yes" : "no"),
             .named("data-hold", page.holdsStill ? "yes" : "no"),
             .named("data-sequence", "\(reading?.sequence ?? 0)"),
+            .named("data-age", age),
+            .named("data-failure", reading?.failure ?? ""),
             .named("data-title", title(page))
         ) {
             trouble
             page.body
         }
     }
+
+    /// The age of the data in milliseconds; empty without data.
+    private var age: String { reading?.board.map { "\((now - $0.readAt).wholeMilliseconds)" } ?? "" }
 
     private func title(_ page: PageContent) -> String {
         let dead = reading?.board?.count(.dead) ?? 0

@@ -63,14 +63,18 @@ struct DoctorPage {
         }
     }
 
+    /// The queue and the object of a finding, each once.
+    private func place(_ diagnosis: Diagnosis) -> String {
+        let queue = diagnosis.queue.map { "queue \($0)" }
+        guard diagnosis.queue != diagnosis.subject else { return queue ?? "" }
+        return [queue, diagnosis.subject].compactMap { $0 }.joined(separator: ", ")
+    }
+
     private func finding(_ diagnosis: Diagnosis) -> Markup {
         tag("section", .class("panel")) {
             tag("p") {
                 tag("b", .class(diagnosis.severity.className), text: diagnosis.severity.rawValue)
-                " "
-                    + [diagnosis.queue.map { "queue \($0)" }, diagnosis.subject].compactMap { $0 }.joined(
-                        separator: ", "
-                    )
+                " " + place(diagnosis)
             }
             tag("p", text: diagnosis.message)
             if diagnosis.repair != nil {

@@ -148,11 +148,12 @@ struct EventsPage {
             },
             .text("Who", batch.change?.by ?? "worker", role: batch.change == nil ? .dim : .plain),
             Cell("Operations", "wide") {
-                for transition in batch.transitions.prefix(5) {
-                    OperationLink.markup(transition.id, queue: batch.queue, visit.links)
+                let ids = Set(batch.transitions.map(\.id)).sorted()
+                for id in ids.prefix(5) {
+                    OperationLink.markup(id, queue: batch.queue, visit.links)
                     " "
                 }
-                if batch.transitions.count > 5 { "and \(batch.transitions.count - 5) more" }
+                if ids.count > 5 { "and \(QuantityText.grouped(ids.count - 5)) more" }
             },
         ]
     }

@@ -1,8 +1,9 @@
 /// The page in place of one that cannot be shown.
 struct FailurePage: Sendable {
     let failure: PageFailure
+    let links: Links
 
-    init(_ failure: PageFailure) { self.failure = failure }
+    init(_ failure: PageFailure, _ links: Links) { (self.failure, self.links) = (failure, links) }
 
     var content: PageContent {
         PageContent(failure.title, isLive: false) {
@@ -10,8 +11,23 @@ struct FailurePage: Sendable {
                 tag("h1", text: failure.title)
                 tag("p", text: failure.message)
                 for note in failure.notes { tag("p", .class("dim"), text: note) }
+                if failure.offersLogin { login }
                 if let command = failure.command { CommandLineView.markup(command) }
             }
+        }
+    }
+
+    private var login: Markup {
+        tag("form", .class("search"), .named("method", "post"), .action(links.to("login"))) {
+            void(
+                "input",
+                .named("type", "password"),
+                .name("token"),
+                .named("aria-label", "Token"),
+                .named("placeholder", "or your token"),
+                .named("autocomplete", "current-password")
+            )
+            tag("button", .class("main"), text: "Log in")
         }
     }
 }

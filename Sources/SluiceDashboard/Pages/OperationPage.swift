@@ -17,7 +17,7 @@ struct OperationPage {
     init(_ visit: Visit) async throws {
         self.visit = visit
         let broker = visit.site.broker
-        let text = try visit.parameters.require("id")
+        let text = try visit.parameters.name("id")
         let detail = try await OperationFinder(broker: broker).find(text, queue: visit.query["queue"])
         self.detail = detail
         reading = detail.reading(visit.view)
@@ -155,19 +155,27 @@ struct OperationPage {
     @MarkupBuilder private var attempts: Markup {
         if !detail.errors.isEmpty {
             panel("Errors") {
-                detail.errors.reversed().map { attempt in
-                    let failure = attempt.failure
-                    return tag("div", .class("attempt")) {
-                        tag("p", .class("dim")) {
-                            "attempt \(failure.attempt), delivery \(failure.delivery), "
-                            TimeView.markup(attempt.at, now: now)
-                            if let verdict = failure.verdict { ", \(verdict.rawValue)" }
-                        }
-                        tag("p") { tag("b", .class("dead"), text: failure.type) }
-                        tag("pre") { Markup(block: failure.message) }
+                if let last = detail.errors.last { error(last) }
+                if detail.errors.count > 1 {
+                    tag("details", .id("earlier")) {
+                        tag("summary", text: "\(detail.errors.count - 1) earlier")
+                        detail.errors.dropLast().reversed().map(error)
                     }
                 }
             }
+        }
+    }
+
+    private func error(_ attempt: FailedAttempt) -> Markup {
+        let failure = attempt.failure
+        return tag("div", .class("attempt")) {
+            tag("p", .class("dim")) {
+                "attempt \(failure.attempt), delivery \(failure.delivery), "
+                TimeView.markup(attempt.at, now: now)
+                if let verdict = failure.verdict { ", \(verdict.rawValue)" }
+            }
+            tag("p") { tag("b", .class("dead"), text: failure.type) }
+            tag("pre") { Markup(block: failure.message) }
         }
     }
 

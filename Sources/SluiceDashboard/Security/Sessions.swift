@@ -18,6 +18,17 @@ final class Sessions: Sendable {
         /// Links and sessions by the digest of their secret, so that comparing them takes no time that depends on it.
         var links: [Data: Visitor] = [:]
         var sessions: [Data: Session] = [:]
+
+        mutating func open(for visitor: Visitor, at now: ContinuousClock.Instant) -> String {
+            let secret = Sessions.newSecret()
+            sessions[Sessions.digest(secret)] = Session(visitor: visitor, usedAt: now)
+            while sessions.count > Sessions.most,
+                let oldest = sessions.min(by: { $0.value.usedAt < $1.value.usedAt })
+            {
+                sessions[oldest.key] = nil
+            }
+            return secret
+        }
     }
 
     private let state = Mutex(State())
@@ -35,15 +46,13 @@ final class Sessions: Sendable {
     func redeem(_ secret: String, at now: ContinuousClock.Instant = .now) -> (secret: String, visitor: Visitor)? {
         state.withLock { state in
             guard let visitor = state.links.removeValue(forKey: Self.digest(secret)) else { return nil }
-            let session = Self.newSecret()
-            state.sessions[Self.digest(session)] = Session(visitor: visitor, usedAt: now)
-            while state.sessions.count > Self.most,
-                let oldest = state.sessions.min(by: { $0.value.usedAt < $1.value.usedAt })
-            {
-                state.sessions[oldest.key] = nil
-            }
-            return (session, visitor)
+            return (state.open(for: visitor, at: now), visitor)
         }
+    }
+
+    /// Opens a session for a visitor who has proved who it is, and returns its secret.
+    func open(for visitor: Visitor, at now: ContinuousClock.Instant = .now) -> String {
+        state.withLock { $0.open(for: visitor, at: now) }
     }
 
     /// Returns the visitor of a session; nil if it is unknown or has ended.

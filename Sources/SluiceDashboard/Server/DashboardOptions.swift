@@ -12,6 +12,10 @@ package struct DashboardOptions: Sendable {
     package var isReadOnly: Bool
     /// Whether every visitor is an administrator without a login.
     package var isOpen: Bool
+    /// The people who may log in with tokens, and the roles of names that a proxy gives.
+    package var users: Users
+    /// The proxies that give names; nil = none.
+    package var proxy: ProxyRule?
     /// Further names that may stand in the `Host` header.
     package var hosts: [String]
     /// The shortest time between two reads of Redis.
@@ -29,6 +33,7 @@ package struct DashboardOptions: Sendable {
         basePath = ""
         isReadOnly = false
         isOpen = false
+        users = Users()
         hosts = []
         interval = .seconds(1)
         view = PayloadView()

@@ -14,10 +14,11 @@ struct Gate: RouterMiddleware {
         next: (Request, DashboardContext) async throws -> Response
     ) async throws -> Response {
         var response: Response
+        var context = context
         do {
-            var context = context
-            try check(request)
-            context.visitor = visitor(of: request)
+            let visitors = Visitors(site: site, request: request, remote: context.remoteAddress)
+            try check(request, isFromProgram: visitors.hasToken)
+            context.visitor = visitors.visitor
             try requireLogin(request, context)
             response = try await next(request, context)
         } catch {
@@ -30,7 +31,8 @@ struct Gate: RouterMiddleware {
         return response
     }
 
-    private func check(_ request: Request) throws(PageFailure) {
+    /// - Parameter isFromProgram: whether the request has a token, which no browser adds by itself.
+    private func check(_ request: Request, isFromProgram: Bool) throws(PageFailure) {
         let host = request.head.authority
         let rule = HostRule(bind: site.options.host, others: site.options.hosts)
         guard rule.allows(host) else {
@@ -42,17 +44,12 @@ struct Gate: RouterMiddleware {
             )
         }
         let isAllowed = CrossSiteRule.allows(
-            isChanging: ![.get, .head].contains(request.method),
+            isChanging: ![.get, .head].contains(request.method) && !isFromProgram,
             site: request.headers[.fetchSite],
             origin: request.headers[.origin],
             host: host
         )
         guard isAllowed else { throw .forbidden("The request comes from another site. Nothing was changed.") }
-    }
-
-    private func visitor(of request: Request) -> Visitor? {
-        if site.options.isOpen { return Visitor(name: site.options.identity, role: .admin) }
-        return request.cookie(site.cookie).flatMap { site.sessions.visitor($0) }
     }
 
     private func requireLogin(_ request: Request, _ context: DashboardContext) throws(PageFailure) {
@@ -66,13 +63,14 @@ struct Gate: RouterMiddleware {
             notes: [
                 "Open the link that the dashboard has printed where it was started. The link works once; afterwards "
                     + "the dashboard prints a new one."
-            ]
+            ],
+            offersLogin: !site.options.users.isEmpty
         )
     }
 
     /// Whether a path below the base path is served without a login.
     private static func isPublic(_ path: Substring) -> Bool {
-        ["/login", "/healthz"].contains(path) || path.hasPrefix("/assets/")
+        ["/login", "/healthz", "/theme"].contains(path) || path.hasPrefix("/assets/")
     }
 
     private func failure(_ error: any Error) -> PageFailure {
@@ -90,7 +88,7 @@ struct Gate: RouterMiddleware {
         if request.uri.path.hasPrefix(site.options.basePath + "/api/") {
             return .json(APIError.object(failure), status: failure.status)
         }
-        let page = FailurePage(failure).content
+        let page = FailurePage(failure, site.links).content
         let layout = Layout(site: site, visitor: context.visitor, theme: request.theme)
         return .html(layout.document(page), status: failure.status)
     }

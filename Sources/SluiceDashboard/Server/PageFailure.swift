@@ -11,6 +11,8 @@ struct PageFailure: Error, Equatable {
     var notes: [String] = []
     /// The words of a command that may help.
     var command: [String]?
+    /// Whether the page has a field for a token.
+    var offersLogin = false
 
     static func notFound(_ message: String, notes: [String] = []) -> PageFailure {
         PageFailure(status: .notFound, title: "Not found", message: message, notes: notes)
@@ -39,8 +41,10 @@ struct PageFailure: Error, Equatable {
         title: String,
         message: String,
         notes: [String] = [],
-        command: [String]? = nil
+        command: [String]? = nil,
+        offersLogin: Bool = false
     ) {
+        self.offersLogin = offersLogin
         (self.status, self.title, self.message) = (status, title, message)
         (self.notes, self.command) = (notes, command)
     }

@@ -40,6 +40,11 @@ extension Response {
     }
 }
 
+extension Parameters {
+    /// The variable part of a path, without its escapes.
+    func name(_ key: String) throws -> String { FormFields.decoded(path: try require(key)) }
+}
+
 extension Request {
     /// The value of a cookie.
     func cookie(_ name: String) -> String? {

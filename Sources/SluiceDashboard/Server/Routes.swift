@@ -19,42 +19,20 @@ struct Routes: Sendable {
 
     private func addFrame(to group: RouterGroup<DashboardContext>) {
         group.get("assets/:name") { request, context in
-            let name = try context.parameters.require("name")
+            let name = try context.parameters.name("name")
             guard let asset = Asset.all.first(where: { $0.name == name }) else {
                 throw PageFailure.notFound("There is no such file.")
             }
             return Response.asset(asset, for: request)
         }
         group.get("healthz") { _, _ in Response.text("ok\n", "text/plain; charset=utf-8") }
-        group.get("login") { request, _ in try login(request) }
-        group.post("logout") { request, _ in
-            if let secret = request.cookie(site.cookie) { site.sessions.end(secret) }
-            return Response.seeOther(site.links.to(), cookie: cookie(site.cookie, "", "; Max-Age=0"))
-        }
+        LoginRoutes(site: site).add(to: group)
         group.post("theme") { request, _ in
             let form = try await request.form()
             guard let theme = form["theme"].flatMap(Theme.init) else { throw PageFailure.badRequest("unknown colours") }
             let back = form["back"].flatMap { site.links.inside($0) } ?? site.links.to()
-            return Response.seeOther(back, cookie: cookie(Theme.cookie, theme.rawValue, "; Max-Age=31536000"))
+            return Response.seeOther(back, cookie: site.setCookie(Theme.cookie, theme.rawValue, "; Max-Age=31536000"))
         }
-    }
-
-    private func login(_ request: Request) throws -> Response {
-        guard request.method == .get, let token = request.fields["token"], let session = site.sessions.redeem(token)
-        else {
-            throw PageFailure(
-                status: .unauthorized,
-                title: "This login link does not work",
-                message: "The link was used already, or the dashboard was started again since it was printed.",
-                notes: ["The dashboard prints a new link each time one is used."]
-            )
-        }
-        site.onLogin(session.visitor)
-        return Response.seeOther(site.links.to(), cookie: cookie(site.cookie, session.secret, "; HttpOnly"))
-    }
-
-    private func cookie(_ name: String, _ value: String, _ more: String) -> String {
-        "\(name)=\(value); Path=\(site.options.basePath)/; SameSite=Lax\(more)"
     }
 
     // MARK: Pages

@@ -23,6 +23,11 @@ struct Site: Sendable {
         links = Links(basePath: options.basePath)
     }
 
+    /// The value of the header `Set-Cookie`.
+    func setCookie(_ name: String, _ value: String, _ more: String) -> String {
+        "\(name)=\(value); Path=\(options.basePath)/; SameSite=Lax\(more)"
+    }
+
     /// The name of the session's cookie. Cookies do not know ports, so dashboards of one host need different names.
     var cookie: String { "sluice-\(options.port)" }
 }
