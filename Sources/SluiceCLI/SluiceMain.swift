@@ -13,8 +13,8 @@ import Sluice
 /// }
 /// ```
 ///
-/// The program then has every command of `sluice` except `dashboard`. Its workers run the registered operations in addition
-/// to the built-in ones.
+/// The program then has every command of `sluice` except `dashboard`. Its workers run the registered operations in
+/// addition to the built-in ones.
 public enum SluiceMain {
     /// Runs the command in the program's arguments, and ends the process with the command's exit status.
     ///
