@@ -162,7 +162,7 @@ let package = Package(
         .target(
             name: "SluiceDashboard",
             dependencies: [
-                "Operations", "TerminalText", "Selectors", "SluiceOperator",
+                "Operations", "Sluice", "TerminalText", "Selectors", "SluiceOperator",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -1,6 +1,7 @@
 import Hummingbird
 import Operations
 import SluiceOperator
+import TerminalText
 
 /// The pages that ask before a change, and the requests that make it.
 ///
@@ -117,8 +118,10 @@ struct ActionRoutes: Sendable {
             place: .queues,
             question: "\(action.title) queue \(queue.queue)?",
             subject: parts {
-                "\(queue.counts[.ready] ?? 0) ready, \(queue.counts[.executing] ?? 0) running, "
-                    + "\(queue.liveWorkers.count) workers"
+                let workers = queue.liveWorkers.count
+                "\(QuantityText.grouped(queue.counts[.ready] ?? 0)) ready, "
+                    + "\(QuantityText.grouped(queue.counts[.executing] ?? 0)) running, "
+                    + (workers == 1 ? "1 worker" : "\(QuantityText.grouped(workers)) workers")
             },
             effect: action.effect,
             button: action.title,

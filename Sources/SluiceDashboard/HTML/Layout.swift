@@ -198,7 +198,7 @@ struct Layout: Sendable {
             if let visitor {
                 tag("div", .class("dim")) {
                     "\(visitor.name), \(site.options.isReadOnly ? "read only" : visitor.role.rawValue)"
-                    if !site.options.isOpen {
+                    if !site.options.isOpen, !site.options.isMounted {
                         tag("form", .class("inline"), .named("method", "post"), .action(site.links.to("logout"))) {
                             tag("button", .class("link"), text: "Log out")
                         }

@@ -16,15 +16,26 @@ enum TimelineBar {
         ) {
             timeline.steps.map { step in
                 let place = timeline.place(of: step, width: width)
-                return tag(
-                    "rect",
-                    .class(step.role == .plain ? "plain" : step.role.className),
-                    .named("x", "\(place.before)"),
-                    .named("y", "0"),
-                    .named("width", "\(max(2, place.cells))"),
-                    .named("height", "12")
-                ) { tag("title", text: step.text) }
+                // Only running takes the colour of its step; the time after a failure is spent waiting.
+                let isRun = step.role == .executing
+                return parts {
+                    part(isRun ? "executing" : "plain", from: place.before, width: max(2, place.cells), step.text)
+                    if !isRun, step.role != .plain {
+                        part(step.role.className, from: place.before, width: 3, step.text)
+                    }
+                }
             }
         }
+    }
+
+    private static func part(_ role: String, from start: Int, width: Int, _ text: String) -> Markup {
+        tag(
+            "rect",
+            .class(role),
+            .named("x", "\(start)"),
+            .named("y", "0"),
+            .named("width", "\(width)"),
+            .named("height", "12")
+        ) { tag("title", text: text) }
     }
 }

@@ -1,4 +1,5 @@
 import Hummingbird
+import Logging
 import NIOCore
 
 /// The context of a request.
@@ -12,6 +13,14 @@ struct DashboardContext: RequestContext, RemoteAddressRequestContext {
         coreContext = CoreRequestContextStorage(source: source)
         remoteAddress = source.channel.remoteAddress
     }
+
+    /// Makes the context of a request to an app of which the dashboard is a part.
+    init(logger: Logger, visitor: Visitor?) {
+        coreContext = CoreRequestContextStorage(source: LoggerSource(logger: logger))
+        (remoteAddress, self.visitor) = (nil, visitor)
+    }
+
+    private struct LoggerSource: RequestContextSource { let logger: Logger }
 
     var maxUploadSize: Int { Limits.body }
 }

@@ -16,6 +16,8 @@ package struct DashboardOptions: Sendable {
     package var users: Users
     /// The proxies that give names; nil = none.
     package var proxy: ProxyRule?
+    /// Whether an app serves the dashboard, and decides about hosts and people.
+    package var isMounted: Bool
     /// Further names that may stand in the `Host` header.
     package var hosts: [String]
     /// The shortest time between two reads of Redis.
@@ -33,6 +35,7 @@ package struct DashboardOptions: Sendable {
         basePath = ""
         isReadOnly = false
         isOpen = false
+        isMounted = false
         users = Users()
         hosts = []
         interval = .seconds(1)

@@ -16,9 +16,10 @@ struct Gate: RouterMiddleware {
         var response: Response
         var context = context
         do {
+            let isMounted = site.options.isMounted
             let visitors = Visitors(site: site, request: request, remote: context.remoteAddress)
-            try check(request, isFromProgram: visitors.hasToken)
-            context.visitor = visitors.visitor
+            try check(request, isFromProgram: !isMounted && visitors.hasToken)
+            if !isMounted { context.visitor = visitors.visitor }
             try requireLogin(request, context)
             response = try await next(request, context)
         } catch {
@@ -35,7 +36,7 @@ struct Gate: RouterMiddleware {
     private func check(_ request: Request, isFromProgram: Bool) throws(PageFailure) {
         let host = request.head.authority
         let rule = HostRule(bind: site.options.host, others: site.options.hosts)
-        guard rule.allows(host) else {
+        guard site.options.isMounted || rule.allows(host) else {
             throw PageFailure(
                 status: .misdirectedRequest,
                 title: "Unknown host",

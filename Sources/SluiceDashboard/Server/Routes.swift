@@ -26,7 +26,7 @@ struct Routes: Sendable {
             return Response.asset(asset, for: request)
         }
         group.get("healthz") { _, _ in Response.text("ok\n", "text/plain; charset=utf-8") }
-        LoginRoutes(site: site).add(to: group)
+        if !site.options.isMounted { LoginRoutes(site: site).add(to: group) }
         group.post("theme") { request, _ in
             let form = try await request.form()
             guard let theme = form["theme"].flatMap(Theme.init) else { throw PageFailure.badRequest("unknown colours") }
