@@ -3,7 +3,8 @@ import Operations
 import RedisClient
 import TerminalText
 
-/// The running program, as messages and examples name it. A user's own binary has the same commands.
+/// The running program, as messages and examples name it. A user's own binary has the same commands except
+/// `dashboard`.
 package enum Program {
     package static let version = SluiceDefaults.version
 

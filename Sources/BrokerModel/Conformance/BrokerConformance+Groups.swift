@@ -59,6 +59,28 @@ extension BrokerConformance {
             try await bench.expectState(group, .finished)
             try await bench.expectState(last, .ready)
         },
+        ConformanceCheck("Members of a retried group start at times of their own, spread over the given time") {
+            bench in
+            let worker = try bench.worker()
+            let group = try await bench.group()
+            let members = try await bench.members(8, of: group)
+            try await bench.close(group)
+            for running in try await bench.claim(worker, 9).operations {
+                _ = try await bench.fail(running, worker, .dead)
+            }
+            let spread = Spread(.seconds(800), count: 1)
+            _ = try await bench.broker.retryWithMembers([group], spread: spread, by: "ann", queue: bench.queue)
+            try await bench.expectState(group, .blocked)
+            let now = try await bench.snapshot().time
+            var times: [Int64] = []
+            for member in members {
+                try await bench.expectState(member, .scheduled)
+                times.append(try await bench.existing(member).record.header.readyAt - now)
+            }
+            // Each of four quarters has one at least, and no two are together.
+            try bench.expect(Set(times.map { $0 / 200_000 }), [0, 1, 2, 3], "quarters with members")
+            try bench.expect(Set(times.map { $0 / 10_000 }).count, 8, "different times")
+        },
         ConformanceCheck("A retried member blocks its dead group again and may add members") { bench in
             let worker = try bench.worker()
             let group = try await bench.group()

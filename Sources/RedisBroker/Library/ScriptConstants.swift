@@ -22,7 +22,6 @@ enum ScriptConstants {
 
     /// Replaces names in a line. Only words that begin with an upper-case letter can be names: each worker makes its
     /// scripts when it starts, so it should be quick.
-
     private static func replacing(_ values: [Line: Line], in line: Line) -> Line {
         guard !line.isComment, line.contains(where: \.isUpperCase) else { return line }
         var result: [UInt8] = []

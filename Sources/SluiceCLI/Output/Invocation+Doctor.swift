@@ -6,7 +6,8 @@ extension Invocation {
     /// Prints the results of `doctor`.
     func print(_ report: DoctorReport) {
         let lines = DoctorLines(console.output)
-        if format == .table {
+        // A table has no rows if all is well.
+        if format == .table || (format == .wide && report.chart.sorted.isEmpty) {
             console.print(lines.report(report))
         } else {
             let names = report.chart.sorted.map { SafeText.line($0.subject) }

@@ -40,7 +40,7 @@ extension ChangeVerb {
         }
         let client = try await invocation.connect()
         let request = CancelRequest(reason: reason, by: SluiceClient.identity)
-        let step = OperationChange(client.broker, kind, request, now: invocation.now)
+        let step = OperationChange(client.broker, kind, request) { [invocation] in invocation.now }
         var change = Change(
             invocation: invocation,
             client: client,

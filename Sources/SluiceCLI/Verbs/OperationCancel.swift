@@ -77,7 +77,7 @@ struct OperationCancel: Sendable {
             storesIntent: storesIntent,
             isForced: isForced
         )
-        let step = OperationChange(client.broker, .cancel, request, now: invocation.now)
+        let step = OperationChange(client.broker, .cancel, request) { [invocation] in invocation.now }
         var outcomes = try await step.apply(ids, queue: queue)
         // Only JSON shows the current details.
         guard invocation.format.isJSON else { return outcomes }

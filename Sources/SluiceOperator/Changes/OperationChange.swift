@@ -6,10 +6,15 @@ package struct OperationChange: Sendable {
     package let kind: ChangeKind
     /// Author and reason of the change; other kinds than a cancel use only these.
     package let request: CancelRequest
-    /// Milliseconds of server time, for the ages of ends; nil = without ages.
-    package let now: Int64?
+    /// The server's time in milliseconds, for the ages of ends; nil = without ages.
+    package let now: (@Sendable () -> Int64)?
 
-    package init(_ broker: any OperatorBroker, _ kind: ChangeKind, _ request: CancelRequest, now: Int64? = nil) {
+    package init(
+        _ broker: any OperatorBroker,
+        _ kind: ChangeKind,
+        _ request: CancelRequest,
+        now: (@Sendable () -> Int64)? = nil
+    ) {
         (self.broker, self.kind, self.request, self.now) = (broker, kind, request, now)
     }
 
@@ -24,6 +29,7 @@ package struct OperationChange: Sendable {
     ) async throws -> [OperationOutcome] {
         guard kind != .cancel else {
             let outcomes = try await broker.cancelWithMembers(ids, request: request, queue: queue)
+            let now = now?()
             return zip(ids, outcomes).map { id, outcome in
                 OperationOutcome(outcome, of: OperationAddress(queue: queue, id: id), now: now)
             }
@@ -32,7 +38,8 @@ package struct OperationChange: Sendable {
             OperationOutcome(outcome, of: OperationAddress(queue: queue, id: id), kind)
         }
         let refused = outcomes.filter { $0.result == .refused }.compactMap(\.address?.id)
-        let reasons = try await reasonsOfGroups(refused, queue)
+        // The change is made. Without an answer now, the state is the reason.
+        let reasons = (try? await reasonsOfGroups(refused, queue)) ?? [:]
         for index in outcomes.indices {
             if let id = outcomes[index].address?.id, let reason = reasons[id] { outcomes[index].text = reason }
         }
