@@ -33,7 +33,9 @@ extension OperationQuery {
     package var filtersRows: Bool { terms.contains { $0.field != .state && $0.field != .queue } }
 
     /// Text that the envelope of each match contains; nil if the query requires no such text.
-    package var sought: SoughtText? { terms.lazy.compactMap(\.sought).first }
+    ///
+    /// - Parameter view: with hidden values, arguments are not searched as they are stored: a search would tell them.
+    package func sought(_ view: PayloadView) -> SoughtText? { terms.lazy.compactMap { $0.sought(view) }.first }
 
     /// Whether an ended operation is too old for the query, and with it all operations that ended before.
     package func endsWalk(at detail: OperationDetail, now: Int64) -> Bool {
@@ -78,7 +80,7 @@ extension OperationQuery {
     private func matchEnvelope(_ detail: OperationDetail, _ view: PayloadView) -> QueryMatch {
         let bytes = detail.record.envelope
         // Excludes most operations of a long walk without parsing them.
-        for term in terms where term.sought?.mayBe(in: bytes) == false { return .no }
+        for term in terms where term.sought(view)?.mayBe(in: bytes) == false { return .no }
         let envelope =
             (try? OperationEnvelope(bytes)) ?? OperationEnvelope(name: "unreadable", arguments: bytes)
         for term in terms {
@@ -186,9 +188,10 @@ extension OperationQuery.Term {
     }
 
     /// Text that an envelope must contain for the term to hold; nil if no text is required.
-    fileprivate var sought: SoughtText? {
+    fileprivate func sought(_ view: PayloadView) -> SoughtText? {
         guard !isNegated else { return nil }
         switch condition {
+        case .arguments where view.redaction != .none: return nil
         case .arguments(_, let values): return SoughtText(values.map(\.pieces))
         // An unreadable envelope has this name, but does not contain it.
         case .texts(let values) where field == .name && values.contains { $0.matches("unreadable") }: return nil

@@ -205,8 +205,11 @@ struct OperationQueryTests {
         detail.record.envelope = Array("not json".utf8)
         #expect(try matches("name:unreadable", detail) && matches("name:unread*", detail))
         #expect(try !matches("name:SendEmail", detail))
-        #expect(try OperationQuery(parsing: "name:unread*").sought == nil)
-        #expect(try OperationQuery(parsing: "-name:a name:b* tag:c").sought == SoughtText([["b", ""]]))
+        #expect(try OperationQuery(parsing: "name:unread*").sought(PayloadView()) == nil)
+        let hidden = PayloadView(redaction: try Redaction(parsing: "args.password", hidesAll: false))
+        #expect(try OperationQuery(parsing: "args.password:a").sought(hidden) == nil)
+        #expect(try OperationQuery(parsing: "args.password:a").sought(PayloadView()) != nil)
+        #expect(try OperationQuery(parsing: "-name:a name:b* tag:c").sought(PayloadView()) == SoughtText([["b", ""]]))
     }
 
     @Test("Encrypted arguments without a key are unread, but other fields are compared")

@@ -157,6 +157,8 @@ extension QueueModel {
         }
         operations[id]?.record.state = .ready
         operations[id]?.record.header.readyAt = now
+        // An operation that has run was retried or held before it waited.
+        operations[id]?.record.startedAt = 0
         guard let header = operations[id]?.record.header else { return }
         event(id, .ready)
         if enterKey(id) { return }

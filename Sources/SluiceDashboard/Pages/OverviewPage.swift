@@ -188,7 +188,9 @@ enum ProgressView {
         switch progress {
         case .running(let fraction, let message):
             parts {
-                tag("progress", .named("max", "100"), .value("\(Int(min(max(fraction, 0), 1) * 100))")) { "" }
+                // A worker of another language may have stored a number that is none.
+                let share = fraction.isNaN ? 0 : min(max(fraction, 0), 1)
+                tag("progress", .named("max", "100"), .value("\(Int(share * 100))")) { "" }
                 " \(QuantityText.percent(fraction))"
                 if !message.isEmpty { " " + message }
             }

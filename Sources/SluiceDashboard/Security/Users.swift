@@ -40,6 +40,7 @@ package struct Users: Sendable, Equatable {
         guard words[0] != "*" else { throw wrong("* is for names that a proxy gives, so it has no token") }
         guard words[2].hasPrefix("sha256:"), let hash = Data(hex: words[2].dropFirst("sha256:".count)), hash.count == 32
         else { throw wrong("the hash is not sha256: and 64 hexadecimal digits") }
+        guard tokens[hash] == nil else { throw wrong("the hash stands in another line, too") }
         tokens[hash] = words[0]
     }
 
@@ -53,7 +54,8 @@ package struct Users: Sendable, Equatable {
 
     /// The person with this name, which must come from a trusted proxy.
     func visitor(named name: String) -> Visitor? {
-        guard name != "*", let role = roles[name] ?? roles["*"] else { return nil }
+        // Some proxies name a person whom they do not know like this.
+        guard !["*", "", "-", "(null)"].contains(name), let role = roles[name] ?? roles["*"] else { return nil }
         return Visitor(name: name, role: role)
     }
 }

@@ -44,7 +44,9 @@ package struct DashboardOptions: Sendable {
     }
 
     /// Whether only programs on this machine can connect.
-    package var isLoopback: Bool { ["localhost", "::1"].contains(host) || host.hasPrefix("127.") }
+    package var isLoopback: Bool {
+        ["localhost", "::1"].contains(host) || host.wholeMatch(of: /127(\.\d{1,3}){3}/) != nil
+    }
 
     /// The path before every URL, from a typed one: `jobs`, `/jobs` and `/jobs/` are the same.
     ///

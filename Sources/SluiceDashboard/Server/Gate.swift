@@ -4,7 +4,7 @@ import NIOCore
 
 /// Decides before every route whether a request is answered, and sets the headers of every response.
 ///
-/// The order is: host, origin, login. A page that fails is answered with a page, and the API with JSON.
+/// The order is: host, login, origin. A page that fails is answered with a page, and the API with JSON.
 struct Gate: RouterMiddleware {
     let site: Site
 
@@ -18,9 +18,10 @@ struct Gate: RouterMiddleware {
         do {
             let isMounted = site.options.isMounted
             let visitors = Visitors(site: site, request: request, remote: context.remoteAddress)
-            try check(request, isFromProgram: !isMounted && visitors.hasToken)
+            try checkHost(request)
             if !isMounted { context.visitor = visitors.visitor }
             try requireLogin(request, context)
+            try checkOrigin(request, isFromProgram: !isMounted && visitors.hasToken)
             response = try await next(request, context)
         } catch {
             response = answer(failure(error), request, context)
@@ -32,8 +33,7 @@ struct Gate: RouterMiddleware {
         return response
     }
 
-    /// - Parameter isFromProgram: whether the request has a token, which no browser adds by itself.
-    private func check(_ request: Request, isFromProgram: Bool) throws(PageFailure) {
+    private func checkHost(_ request: Request) throws(PageFailure) {
         let host = request.head.authority
         let rule = HostRule(bind: site.options.host, others: site.options.hosts)
         guard site.options.isMounted || rule.allows(host) else {
@@ -44,11 +44,15 @@ struct Gate: RouterMiddleware {
                 notes: ["Start it with --host NAME to serve a name."]
             )
         }
+    }
+
+    /// - Parameter isFromProgram: whether the request has a known token, which no page of another site can add.
+    private func checkOrigin(_ request: Request, isFromProgram: Bool) throws(PageFailure) {
         let isAllowed = CrossSiteRule.allows(
             isChanging: ![.get, .head].contains(request.method) && !isFromProgram,
             site: request.headers[.fetchSite],
             origin: request.headers[.origin],
-            host: host
+            host: request.head.authority
         )
         guard isAllowed else { throw .forbidden("The request comes from another site. Nothing was changed.") }
     }

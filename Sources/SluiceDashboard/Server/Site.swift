@@ -29,7 +29,8 @@ struct Site: Sendable {
     }
 
     /// The name of the session's cookie. Cookies do not know ports, so dashboards of one host need different names.
-    var cookie: String { "sluice-\(options.port)" }
+    /// Sessions end with the process, and so does the name.
+    let cookie = "sluice-\(UInt64.random(in: .min ... .max))"
 }
 
 /// A request for a page, with the data that every page needs.

@@ -14,8 +14,8 @@ struct Visitors {
         return String(field.dropFirst("bearer ".count))
     }
 
-    /// Whether the request has a token in a header. Pages of other sites cannot add one.
-    var hasToken: Bool { token != nil }
+    /// Whether the request has the token of a person in a header. Pages of other sites cannot know one.
+    var hasToken: Bool { !site.options.isOpen && token.flatMap { site.options.users.visitor(token: $0) } != nil }
 
     var visitor: Visitor? {
         let options = site.options

@@ -176,8 +176,8 @@ package struct ChangeWalk: Sendable {
                     state: state,
                     queue: queue.name,
                     cursor: cursor,
-                    limit: OperationPage.limit(query.sought),
-                    sought: query.sought
+                    limit: OperationPage.limit(query.sought(view)),
+                    sought: query.sought(view)
                 )
                 cursor = page.cursor
                 others += page.leftOut

@@ -150,7 +150,7 @@ package struct ListWalk: Sendable {
 
     /// The size of the next page: at most the remaining scan limit. `scanLimit` may be `Int.max`.
     private func limit(of position: Position, _ result: Result) -> Int {
-        let most = OperationPage.limit(query.sought)
+        let most = OperationPage.limit(query.sought(view))
         let rest = max(1, scanLimit - result.scanned)
         return min(most, rest)
     }
@@ -169,7 +169,7 @@ package struct ListWalk: Sendable {
             queue: position.queue,
             cursor: position.cursor,
             limit: limit(of: position, result),
-            sought: query.sought
+            sought: query.sought(view)
         )
         result.scanned += page.leftOut
         var found: [OperationDetail] = []

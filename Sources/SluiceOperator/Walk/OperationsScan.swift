@@ -163,7 +163,7 @@ package struct OperationsScan: Sendable {
     ) async throws -> Part {
         var part = Part()
         var cursor: String?
-        let sought = query.sought
+        let sought = query.sought(view)
         let most = query.filtersRows ? Self.patience * limit : limit
         repeat {
             let page = try await broker.page(
