@@ -52,7 +52,8 @@ struct RedeliveryTests {
             }
             return state
         }
-        #expect(states == expected)
+        // A body may end after the operation has run again.
+        #expect(states.sorted() == expected.sorted())
         let links = runs.flatMap(\.links).compactMap { $0.context.inMemorySpanContext?.spanID }
         #expect(links == [send.spanID, send.spanID])
         #expect(tracer.activeSpans.isEmpty)
