@@ -67,7 +67,7 @@ extension CommandLineTests {
             #expect(await served.program.outcome().code == 0)
         }
 
-        @Test("The stream tells of reads until the dashboard stops, which a stream does not delay")
+        @Test("The stream reports each read until the dashboard stops; an open stream does not delay the stop")
         func stream() async throws {
             let sluice = CommandLine()
             try await sluice.lines("enqueue", "noop")
