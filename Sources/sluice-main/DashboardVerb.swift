@@ -23,7 +23,8 @@
                       \(Program.name) dashboard --bind 127.0.0.1:8080 --base-path /jobs
                       \(Program.name) dashboard --read-only --link viewer
 
-                    Prints a link that logs in once. After a login it prints the next link. Roles: a viewer reads; an operator \
+                    Prints a link that logs in once. After a login it prints the next link. With --users, people log in \
+                    with their tokens, and links are printed only with --link. Roles: a viewer reads; an operator \
                     also cancels, retries, holds and releases operations and pauses queues; an admin also removes \
                     operations.
                     Only this machine can connect, unless --bind names another address. That needs --users or \
@@ -36,8 +37,13 @@
         var bind = "127.0.0.1:4650"
         @Option(help: ArgumentHelp("Serve below this path, as in a proxy's configuration.", valueName: "path"))
         var basePath = ""
-        @Option(help: ArgumentHelp("Print login links for this role: viewer, operator or admin.", valueName: "role"))
-        var link: Role = .admin
+        @Option(
+            help: ArgumentHelp(
+                "Print login links for this role: viewer, operator or admin (admin; with --users none).",
+                valueName: "role"
+            )
+        )
+        var link: Role?
         @Option(help: ArgumentHelp("Also accept this name in the Host header; may be repeated.", valueName: "name"))
         var host: [String] = []
         @Option(
@@ -88,7 +94,7 @@
         func perform(_ invocation: Invocation) async throws -> ExitStatus {
             let options = try options(invocation)
             let client = try await invocation.connect()
-            let server = Serving(client, options, link: link, invocation)
+            let server = Serving(client, options, link: link ?? (users == nil ? .admin : nil), invocation)
             do { try await server.run() } catch let error as DashboardServer.BindFailure {
                 throw CLIError(
                     .badConfiguration,
@@ -178,11 +184,11 @@
     private struct Serving: Sendable {
         private let client: SluiceClient
         private let options: DashboardOptions
-        private let link: Role
+        private let link: Role?
         private let invocation: Invocation
         private let printer: LinkPrinter
 
-        init(_ client: SluiceClient, _ options: DashboardOptions, link: Role, _ invocation: Invocation) {
+        init(_ client: SluiceClient, _ options: DashboardOptions, link: Role?, _ invocation: Invocation) {
             (self.client, self.options, self.link, self.invocation) = (client, options, link, invocation)
             printer = LinkPrinter(invocation)
         }
@@ -193,7 +199,9 @@
             }
             let application = server.application { [options, printer, link] port in
                 let base = BindAddress.url(options.host, port)
-                printer.begin(base + server.path, isOpen: options.isOpen) { base + server.loginPath(for: link) }
+                var makeLink: (@Sendable () -> String)?
+                if let link, !options.isOpen { makeLink = { base + server.loginPath(for: link) } }
+                printer.begin(base + server.path, isOpen: options.isOpen, makeLink: makeLink)
             }
             try await server.run(application)
         }

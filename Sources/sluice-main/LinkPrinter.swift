@@ -11,10 +11,10 @@ final class LinkPrinter: Sendable {
 
     /// Prints the address and the first link.
     ///
-    /// - Parameter makeLink: makes a link that works once.
-    func begin(_ address: String, isOpen: Bool, makeLink: @escaping @Sendable () -> String) {
+    /// - Parameter makeLink: makes a link that works once; nil = there are none.
+    func begin(_ address: String, isOpen: Bool, makeLink: (@Sendable () -> String)?) {
         let console = invocation.console
-        let login = isOpen ? nil : makeLink()
+        let login = makeLink?()
         if invocation.format.isJSON {
             console.print(["v": 1, "url": .string(address), "login": JSONValue(login)], .jsonl)
         } else {

@@ -96,16 +96,31 @@ struct ActionTests {
         #expect(try await desk(posts(id)[0], .post, headers: [.origin: "http://localhost"]).status == 303)
     }
 
-    @Test("A change that the state does not allow any more is refused, and the page says so")
+    @Test("A change that the state does not allow any more is refused, and the page says why")
     func late() async throws {
         let desk = Desk()
         let id = try await desk.enqueue("Send")[0]
         _ = try await desk.broker.cancel([id], request: CancelRequest(reason: "", by: "x"), queue: "mail")
         let answer = try await desk("/ops/\(id)/hold?queue=mail", .post)
-        #expect(answer.location.hasSuffix("outcome=refused"))
-        #expect(try await desk(answer.location).text.contains("Nothing was changed"))
+        #expect(answer.status == 409 && answer.text.contains("Nothing was changed"))
+        #expect(answer.text.contains("is cancelled"))
         #expect(try await desk("/ops/\(id)/hold?queue=mail").status == 409)
         #expect(try await desk("/ops/01J9ZM2Q0000000000000000ZZ/cancel?queue=mail", .post).status == 404)
+    }
+
+    @Test("The cancel of a running operation is requested, not done")
+    func running() async throws {
+        let desk = Desk()
+        let id = try await desk.enqueue("Send")[0]
+        let worker = WorkerID()
+        _ = try desk.broker.beat(
+            Beat(worker: worker, epoch: 1, leaseMilliseconds: 60_000, intervalMilliseconds: 5_000, info: []),
+            queue: "mail"
+        )
+        _ = try await desk.broker.claim(ClaimRequest(worker: worker, epoch: 1, capacity: 1), queue: "mail")
+        let answer = try await desk("/ops/\(id)/cancel?queue=mail", .post)
+        #expect(answer.location.hasSuffix("outcome=requested"))
+        #expect(try await desk.detail(id)?.state == .executing)
     }
 
     @Test("A body over one megabyte is refused")

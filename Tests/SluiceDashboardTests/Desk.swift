@@ -18,11 +18,12 @@ struct Desk {
         isReadOnly: Bool = false,
         view: PayloadView = PayloadView(),
         users: Users = Users(),
+        isOpen: Bool = false,
         proxy: ProxyRule? = nil
     ) {
         var options = DashboardOptions(namespace: "test", identity: "tester@host")
         (options.basePath, options.isReadOnly, options.view) = (basePath, isReadOnly, view)
-        (options.users, options.proxy) = (users, proxy)
+        (options.users, options.proxy, options.isOpen) = (users, proxy, isOpen)
         // Each request sees the changes of the one before.
         options.interval = .zero
         site = Site(broker, options)

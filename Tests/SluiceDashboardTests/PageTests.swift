@@ -81,7 +81,7 @@ struct PageTests {
         let answer = try await desk("/jobs/login?token=\(secret)", as: nil)
         #expect(answer.status == 303 && answer.location == "/jobs/")
         let cookie = try #require(answer.headers[.setCookie])
-        #expect(cookie.contains("Path=/jobs/; SameSite=Lax; HttpOnly"))
+        #expect(cookie.contains("Path=/jobs; SameSite=Lax; HttpOnly"))
         let session = String(cookie.prefix { $0 != ";" })
         #expect(try await desk("/jobs/", as: nil, headers: [.cookie: "x=1; \(session)"]).status == 200)
         #expect(try await desk("/jobs/login?token=\(secret)", as: nil).status == 401)

@@ -122,7 +122,7 @@ struct UsersTests {
         #expect(users.visitor(token: "Swordfish") == nil && users.visitor(token: "") == nil)
         #expect(users.visitor(named: "bob") == Visitor(name: "bob", role: .admin))
         #expect(users.visitor(named: "eve") == Visitor(name: "eve", role: .viewer))
-        #expect(users.visitor(named: "*") == nil)
+        for nobody in ["*", "", "-", "(null)"] { #expect(users.visitor(named: nobody) == nil, "\(nobody)") }
         #expect(try Users(parsing: "bob admin -").visitor(named: "eve") == nil)
         #expect(try Users(parsing: "# none\n\n").isEmpty)
     }
@@ -131,12 +131,14 @@ struct UsersTests {
         "A wrong line is refused with its number",
         arguments: [
             "ann", "ann king -", "ann viewer md5:00", "ann viewer sha256:00", "ann viewer - x", "* admin \(hash)",
-            "ann viewer sha256:\(String(repeating: "g", count: 64))", "bob viewer -",
+            "ann viewer sha256:\(String(repeating: "g", count: 64))", "bob viewer -", "cat viewer \(hash)",
         ]
     )
     func wrongLines(_ line: String) throws {
-        let error = try #require(throws: Users.LineError.self) { try Users(parsing: "bob admin -\n\(line)") }
-        #expect(error.line == 2 && !error.reason.isEmpty)
+        let error = try #require(throws: Users.LineError.self) {
+            try Users(parsing: "bob admin -\nann viewer \(Self.hash)\n\(line)")
+        }
+        #expect(error.line == 3 && !error.reason.isEmpty)
     }
 
     @Test(
@@ -190,6 +192,29 @@ struct UsersTests {
         #expect(try visitor(two, from: "10.0.0.7") == nil)
         #expect(try visitor([.authorization: "Bearer swordfish"], from: nil)?.name == "ann")
         #expect(try visitor([.authorization: "Bearer x", header: "bob"], from: "10.0.0.7") == nil)
+    }
+
+    @Test(
+        "A token that nobody has, which a proxy may add, allows no request of another site",
+        arguments: [false, true]
+    )
+    func unknownToken(isOpen: Bool) async throws {
+        let desk = try Desk(users: Users(parsing: "ann operator \(Self.hash)"), isOpen: isOpen)
+        let id = try await desk.enqueue("Send")[0]
+        let headers: HTTPFields = [.authorization: "Bearer x", .fetchSite: "cross-site"]
+        let answer = try await desk("/ops/\(id)/cancel?queue=mail", .post, as: nil, headers: headers)
+        #expect(answer.status == (isOpen ? 403 : 401))
+        #expect(try await desk.detail(id)?.state == .ready)
+    }
+
+    @Test(
+        "Only addresses of this machine are loopback",
+        arguments: [
+            ("127.0.0.1", true), ("localhost", true), ("::1", true), ("127.example.org", false), ("0.0.0.0", false),
+        ]
+    )
+    func loopback(_ host: String, _ isLoopback: Bool) {
+        #expect(DashboardOptions(host: host, namespace: "test", identity: "ann").isLoopback == isLoopback)
     }
 
     @Test("A program changes with a token without the headers of a browser; a person logs in with one")

@@ -21,4 +21,18 @@ struct SnapshotLoopTests {
         let second = await loop.current()
         #expect(second.sequence == 2 && second.board?.count(.ready) == 1)
     }
+
+    @Test("After a change, a page reads at once, although a stream waits for the end of the interval")
+    func beside() async throws {
+        let broker = InMemoryBroker()
+        let loop = SnapshotLoop(broker, interval: .seconds(3_600))
+        _ = await loop.current()
+        async let stream = loop.next(after: 1)
+        while await loop.pending == nil { await Task.yield() }
+        _ = try await broker.enqueue([NewOperation(envelope: OperationEnvelope(name: "a").encoded())], queue: "mail")
+        await loop.expire()
+        let page = await loop.current()
+        #expect(page.failure == nil && page.board?.count(.ready) == 1)
+        #expect(await stream.sequence == 2)
+    }
 }

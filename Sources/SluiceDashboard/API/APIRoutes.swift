@@ -54,7 +54,7 @@ struct APIRoutes: Sendable {
             return limit
         }
         let start = try fields["cursor"].map { text throws(QueryError) in try ListWalk.Position(text: text) }
-        let query = try await site.broker.resolving(try OperationQuery(parsing: fields["q"] ?? ""))
+        let query = try await site.broker.resolving(try QueryText.parse(fields["q"] ?? ""))
         let walk = ListWalk(
             site.broker,
             query,

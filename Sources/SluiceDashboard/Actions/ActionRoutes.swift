@@ -81,22 +81,44 @@ struct ActionRoutes: Sendable {
         let text = try context.parameters.name("id")
         let detail = try await OperationFinder(broker: site.broker).find(text, queue: request.fields["queue"])
         let address = OperationAddress(queue: detail.queue, id: detail.id)
-        let run = BulkRun(
-            broker: site.broker,
-            change: BulkChange(action.kind, .marked([address])),
-            view: site.options.view
-        )
-        var result = BulkProgress(run.change, expected: 1)
-        await run.run(reason: reason(form), by: visitor.name, expected: 1) { result = $0 }
-        if case .failed(let reason) = result.end { throw PageFailure.unavailable("Nothing was changed: \(reason)") }
+        let outcome = try await outcome(of: action, on: address, reason: reason(form), by: visitor.name)
         await site.loop.expire()
-        let isDone = result.done > 0
-        let notice = isDone ? action.notice(wasRunning: detail.state == .executing) : .refused
-        guard action != .remove || !isDone else {
+        guard outcome.result == .done else {
+            throw PageFailure(
+                status: .conflict,
+                title: "Nothing was changed",
+                message: "The operation \(outcome.text).",
+                command: ["show", "\(detail.queue)/\(detail.id)"]
+            )
+        }
+        let notice = action.notice(outcome)
+        guard action != .remove else {
             return Response.seeOther(site.links.to("ops", query: ["outcome": notice.rawValue]))
         }
         let query: KeyValuePairs<String, String?> = ["queue": detail.queue, "outcome": notice.rawValue]
         return Response.seeOther(site.links.to("ops", detail.id.description, query: query))
+    }
+
+    private func outcome(
+        of action: OperationAction,
+        on address: OperationAddress,
+        reason: String,
+        by name: String
+    ) async throws -> OperationOutcome {
+        do { try await site.broker.requireAnswer(of: address.queue) } catch {
+            throw PageFailure.unavailable("Nothing was changed: \(error)")
+        }
+        let request = CancelRequest(reason: reason, by: name)
+        let change = OperationChange(site.broker, action.kind, request)
+        do { return try await change.apply([address.id], queue: address.queue)[0] } catch {
+            throw PageFailure(
+                status: .serviceUnavailable,
+                title: "The change may have been made",
+                message: "Redis was asked, and then: \(error)",
+                notes: ["Look at the operation before you try again."],
+                command: ["show", "\(address.queue)/\(address.id)"]
+            )
+        }
     }
 
     // MARK: Queues

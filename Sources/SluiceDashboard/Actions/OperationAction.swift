@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 
 /// A change of one operation.
 enum OperationAction: String, Sendable, CaseIterable {
@@ -45,9 +46,10 @@ enum OperationAction: String, Sendable, CaseIterable {
     }
 
     /// The notice after the change.
-    func notice(wasRunning: Bool) -> OutcomeNotice {
+    func notice(_ outcome: OperationOutcome) -> OutcomeNotice {
         switch self {
-        case .cancel: wasRunning ? .requested : .cancelled
+        // The worker, or the members of a group, still have to stop.
+        case .cancel: outcome.name == "requested" ? .requested : .cancelled
         case .retry: .retried
         case .hold: .held
         case .release: .released

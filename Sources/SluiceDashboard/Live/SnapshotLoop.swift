@@ -19,7 +19,12 @@ actor SnapshotLoop {
     private let interval: Duration
     private let origin = ContinuousClock.now
     private var last: Reading?
-    private var pending: Task<Void, Never>?
+    /// The read under way, or the one that waits until it is due.
+    private(set) var pending: Task<Void, Never>?
+    private var sleeper: Task<Void, any Error>?
+    /// The number of changes that this process has made, and of those before the last read began.
+    private var changes = 0
+    private var seenChanges = 0
     private var due = ContinuousClock.now
     private var rates = NamespaceRates()
     private var statistics: (board: StatisticsBoard, lost: [LostSummary], at: ContinuousClock.Instant)?
@@ -31,10 +36,14 @@ actor SnapshotLoop {
         (self.broker, self.interval) = (broker, interval)
     }
 
-    /// Returns data that is at most an interval old; older data if Redis does not answer in time.
+    /// Returns data that is at most an interval old and shows all changes of this process; older data if Redis does
+    /// not answer in time.
     func current() async -> Reading {
-        if let last, ContinuousClock.now < due { return last }
+        if let last, ContinuousClock.now < due, seenChanges == changes { return last }
+        let wanted = changes
         await read()
+        // The read may have begun before the change.
+        if seenChanges < wanted { await read() }
         return last ?? Reading(sequence: 0, failure: Self.silence)
     }
 
@@ -46,7 +55,11 @@ actor SnapshotLoop {
     }
 
     /// Makes the next caller read again, after a change that it should see.
-    func expire() { due = .now }
+    func expire() {
+        changes += 1
+        due = .now
+        sleeper?.cancel()
+    }
 
     private static let silence = "Redis has not answered for \(patience)"
 
@@ -55,9 +68,10 @@ actor SnapshotLoop {
     /// Waits for the read under way, or for a new one once it is due.
     private func read() async {
         if pending == nil {
-            let due = due
+            let sleeper = Task { [due] in try await Task.sleep(until: due, clock: .continuous) }
+            self.sleeper = sleeper
             pending = Task {
-                try? await Task.sleep(until: due, clock: .continuous)
+                _ = await sleeper.result
                 await readNow()
                 pending = nil
                 for waiter in waiters.values { waiter.resume() }
@@ -83,13 +97,16 @@ actor SnapshotLoop {
 
     private func readNow() async {
         let start = ContinuousClock.now
+        let began = changes
         do {
             let board = try await readBoard(at: start)
             set(board, failure: nil)
+            seenChanges = began
             // The lesser of two costs counts, because one may include a wait for a connection.
             let cost = ContinuousClock.now - start
             due = start + max(interval, min(cost, lastCost) * 9)
             lastCost = cost
+            if changes > began { due = .now }
         } catch {
             set(last?.board, failure: "\(error)")
             due = .now + interval

@@ -24,7 +24,9 @@ struct OperationPage {
         let board = visit.reading.board
         workers = board?.workers ?? []
         now = board?.snapshot.queues.first { $0.queue == detail.queue }?.time ?? board?.snapshot.time
-        log = try await broker.log(detail.id, queue: detail.queue, from: 0, limit: Self.logLines)
+        let kept = try await broker.log(detail.id, queue: detail.queue, from: 0, limit: SluiceDefaults.logLines)
+        let left = max(0, kept.lines.count - Self.logLines)
+        log = (kept.first + left, Array(kept.lines.suffix(Self.logLines)))
         explanation =
             detail.state.isTerminal
             ? nil

@@ -32,7 +32,7 @@ struct OperationsPage {
     }
 
     private mutating func read() async throws {
-        query = try OperationQuery(parsing: typed)
+        query = try QueryText.parse(typed)
         var whole = query
         if let state { whole.terms.append(.states([state])) }
         let start = try visit.query["cursor"].map { text throws(QueryError) in try ListWalk.Position(text: text) }

@@ -2,17 +2,16 @@
 ///
 /// The link has only a code, so that a link from elsewhere cannot show a text of its own.
 enum OutcomeNotice: String, CaseIterable {
-    case cancelled, requested, retried, held, released, removed, refused, paused, resumed
+    case cancelled, requested, retried, held, released, removed, paused, resumed
 
     var text: String {
         switch self {
         case .cancelled: "Cancelled."
-        case .requested: "The cancel is requested. The worker stops the operation."
+        case .requested: "The cancel is requested. The operation ends when its worker, or its last member, has stopped."
         case .retried: "The operation runs again with fresh attempts, or at once."
         case .held: "The operation is held until it is released."
         case .released: "The operation is released."
         case .removed: "The operation is removed."
-        case .refused: "Nothing was changed: the operation's state does not allow it any more."
         case .paused: "The queue is paused. Running operations continue."
         case .resumed: "The queue is resumed."
         }
@@ -20,6 +19,6 @@ enum OutcomeNotice: String, CaseIterable {
 
     static func markup(_ visit: Visit) -> Markup? {
         guard let outcome = visit.query["outcome"].flatMap(OutcomeNotice.init) else { return nil }
-        return Notice.markup(outcome == .refused ? .warning : .good, outcome.text)
+        return Notice.markup(.good, outcome.text)
     }
 }

@@ -25,7 +25,7 @@ struct Site: Sendable {
 
     /// The value of the header `Set-Cookie`.
     func setCookie(_ name: String, _ value: String, _ more: String) -> String {
-        "\(name)=\(value); Path=\(options.basePath)/; SameSite=Lax\(more)"
+        "\(name)=\(value); Path=\(options.basePath.isEmpty ? "/" : options.basePath); SameSite=Lax\(more)"
     }
 
     /// The name of the session's cookie. Cookies do not know ports, so dashboards of one host need different names.
