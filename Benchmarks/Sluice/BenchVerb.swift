@@ -1,5 +1,6 @@
 import ArgumentParser
 import Dispatch
+import EmbeddedRedis
 import Foundation
 import Operations
 import Selectors
@@ -59,12 +60,19 @@ struct BenchVerb: Verb {
         }
     }
 
+    private static func startRig() async throws -> BenchRig {
+        do { return try await BenchRig.start() } catch let error as EmbeddedRedisError {
+            let fix = "install redis-server, or set SLUICE_REDIS_SERVER to its path"
+            throw CLIError(.unreachable, error.message, fix: fix)
+        }
+    }
+
     func perform(_ invocation: Invocation) async throws -> ExitStatus {
         #if DEBUG
             invocation.console.warn("this is a debug build: the figures say nothing (swift build -c release)")
         #endif
         let closing = ClosingSignals()
-        let rig = try await BenchRig.start()
+        let rig = try await Self.startRig()
         closing.attach(rig.close)
         defer {
             withExtendedLifetime(closing) {}
