@@ -82,7 +82,7 @@ struct Desk {
 
     private func session(of role: Role) throws -> String {
         let link = site.sessions.makeLink(for: Visitor(name: "ann", role: role))
-        return try #require(site.sessions.redeem(link)).secret
+        return site.sessions.open(for: try #require(site.sessions.redeem(link)))
     }
 
     func detail(_ id: OperationID, queue: String = "mail") async throws -> OperationDetail? {

@@ -54,17 +54,17 @@ struct SecurityTests {
         let ann = Visitor(name: "ann", role: .operate)
         let link = sessions.makeLink(for: ann)
         let start = ContinuousClock.now
-        #expect(sessions.redeem("x" + link, at: start) == nil)
-        let session = try #require(sessions.redeem(link, at: start))
-        #expect(session.visitor == ann)
-        #expect(sessions.redeem(link, at: start) == nil)
+        #expect(sessions.redeem("x" + link) == nil)
+        #expect(sessions.redeem(link) == ann)
+        #expect(sessions.redeem(link) == nil)
+        let secret = sessions.open(for: ann, at: start)
         #expect(sessions.visitor(link, at: start) == nil)
-        #expect(sessions.visitor(session.secret, at: start + Sessions.idle - .seconds(1)) == ann)
-        #expect(sessions.visitor(session.secret, at: start + Sessions.idle * 2 - .seconds(2)) == ann)
-        #expect(sessions.visitor(session.secret, at: start + Sessions.idle * 4) == nil)
-        let second = try #require(sessions.redeem(sessions.makeLink(for: ann)))
-        sessions.end(second.secret)
-        #expect(sessions.visitor(second.secret) == nil)
+        #expect(sessions.visitor(secret, at: start + Sessions.idle - .seconds(1)) == ann)
+        #expect(sessions.visitor(secret, at: start + Sessions.idle * 2 - .seconds(2)) == ann)
+        #expect(sessions.visitor(secret, at: start + Sessions.idle * 4) == nil)
+        let second = sessions.open(for: ann)
+        sessions.end(second)
+        #expect(sessions.visitor(second) == nil)
     }
 
     @Test("The session that was unused the longest ends when there are too many")
@@ -74,8 +74,7 @@ struct SecurityTests {
         let start = ContinuousClock.now
         var secrets: [String] = []
         for number in 0...Sessions.most {
-            let link = sessions.makeLink(for: visitor)
-            secrets.append(try #require(sessions.redeem(link, at: start + .seconds(number))).secret)
+            secrets.append(sessions.open(for: visitor, at: start + .seconds(number)))
         }
         let end = start + .seconds(Sessions.most + 1)
         #expect(sessions.visitor(secrets[0], at: end) == nil)
@@ -177,11 +176,11 @@ struct UsersTests {
                 path: "/",
                 headerFields: fields
             )
-            return Visitors(
+            return try Visitors(
                 site: desk.site,
                 request: Request(head: head, body: RequestBody(buffer: ByteBuffer())),
                 remote: try address.map { try SocketAddress(ipAddress: $0, port: 1) }
-            ).visitor
+            ).visitor()
         }
         #expect(try visitor([header: "bob"], from: "10.0.0.7") == Visitor(name: "bob", role: .admin))
         #expect(try visitor([header: "bob"], from: "11.0.0.7") == nil)

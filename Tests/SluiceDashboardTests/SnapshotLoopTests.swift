@@ -35,4 +35,17 @@ struct SnapshotLoopTests {
         #expect(page.failure == nil && page.board?.count(.ready) == 1)
         #expect(await stream.sequence == 2)
     }
+
+    @Test("Statistics of many queues are read in rotation, also when queues come and go")
+    func rotation() {
+        var rotation = QueueRotation(count: 2)
+        #expect(rotation.next(of: ["a", "b"]) == ["a", "b"])
+        #expect(rotation.next(of: ["a", "b", "c", "d", "e"]) == ["a", "b"])
+        #expect(rotation.next(of: ["a", "b", "c", "d", "e"]) == ["c", "d"])
+        #expect(rotation.next(of: ["a", "b", "c", "d", "e"]) == ["e", "a"])
+        #expect(rotation.next(of: ["b", "d", "e"]) == ["b", "d"])
+        rotation.add(["b": StatisticsReply(time: 1, rows: []), "d": StatisticsReply(time: 1, rows: [])])
+        #expect(rotation.next(of: ["b"]) == ["b"])
+        #expect(Set(rotation.replies.keys) == ["b"])
+    }
 }

@@ -11,6 +11,7 @@ actor SnapshotLoop {
     private static let lostRows = 20
     /// Statistics change with heartbeats only.
     private static let statisticsInterval = Duration.seconds(5)
+    /// The most queues whose statistics are read at once. With more queues, the statistics of each are older.
     private static let statisticsQueues = 100
     /// A page does not wait longer than this for Redis, and then shows the data of the last read.
     private static let patience = Duration.seconds(3)
@@ -28,6 +29,7 @@ actor SnapshotLoop {
     private var due = ContinuousClock.now
     private var rates = NamespaceRates()
     private var statistics: (board: StatisticsBoard, lost: [LostSummary], at: ContinuousClock.Instant)?
+    private var rotation = QueueRotation(count: SnapshotLoop.statisticsQueues)
     private var lastCost = Duration.zero
     private var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     private var waiterCount = 0
@@ -139,7 +141,9 @@ actor SnapshotLoop {
         let queues = snapshot.queues.map(\.queue)
         let query = StatisticsQuery(.minute, count: StatisticsBoard.minutes)
         async let lost = broker.lostWorkers(queues: queues, limit: Self.lostRows)
-        let replies = try await broker.statistics(queues: Array(queues.prefix(Self.statisticsQueues)), query)
-        return (StatisticsBoard(replies), try await lost, start)
+        var rotation = rotation
+        rotation.add(try await broker.statistics(queues: rotation.next(of: queues.sorted()), query))
+        self.rotation = rotation
+        return (StatisticsBoard(rotation.replies), try await lost, start)
     }
 }

@@ -40,14 +40,11 @@ final class Sessions: Sendable {
         return secret
     }
 
-    /// Opens a session with the secret of a link, which then no longer works.
+    /// Uses up a link.
     ///
-    /// - Returns: the secret of the session and its visitor; nil if the link is unknown or was used.
-    func redeem(_ secret: String, at now: ContinuousClock.Instant = .now) -> (secret: String, visitor: Visitor)? {
-        state.withLock { state in
-            guard let visitor = state.links.removeValue(forKey: Self.digest(secret)) else { return nil }
-            return (state.open(for: visitor, at: now), visitor)
-        }
+    /// - Returns: the visitor whom the link is for; nil if it is unknown or was used.
+    func redeem(_ secret: String) -> Visitor? {
+        state.withLock { $0.links.removeValue(forKey: Self.digest(secret)) }
     }
 
     /// Opens a session for a visitor who has proved who it is, and returns its secret.

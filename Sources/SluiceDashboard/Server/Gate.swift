@@ -19,15 +19,18 @@ struct Gate: RouterMiddleware {
             let isMounted = site.options.isMounted
             let visitors = Visitors(site: site, request: request, remote: context.remoteAddress)
             try checkHost(request)
-            if !isMounted { context.visitor = visitors.visitor }
+            if !isMounted { context.visitor = try visitors.visitor() }
             try requireLogin(request, context)
             try checkOrigin(request, isFromProgram: !isMounted && visitors.hasToken)
-            response = try await next(request, context)
+            response = try await site.requests.run { [context] in try await next(request, context) }
         } catch {
             response = answer(failure(error), request, context)
         }
         for (name, value) in ResponseRules.headers {
             if let name = HTTPField.Name(name) { response.headers[name] = value }
+        }
+        if response.status == .tooManyRequests, response.headers[.retryAfter] == nil {
+            response.headers[.retryAfter] = "\(LoginLimit.span.components.seconds)"
         }
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = ResponseRules.noStore }
         return response
@@ -75,12 +78,19 @@ struct Gate: RouterMiddleware {
 
     /// Whether a path below the base path is served without a login.
     private static func isPublic(_ path: Substring) -> Bool {
-        ["/login", "/healthz", "/theme"].contains(path) || path.hasPrefix("/assets/")
+        ["/login", "/healthz", "/readyz", "/theme"].contains(path) || path.hasPrefix("/assets/")
     }
 
     private func failure(_ error: any Error) -> PageFailure {
         if error is NIOTooManyBytesError {
             return PageFailure(status: .contentTooLarge, title: "Too large", message: "A request has at most 1 MB.")
+        }
+        if error is RequestLimit.Busy {
+            return PageFailure(
+                status: .serviceUnavailable,
+                title: "Too many requests",
+                message: "\(Limits.requestsWaiting) requests wait already. Nothing was changed. Try again in a moment."
+            )
         }
         guard let error = error as? HTTPError else { return PageFailure(error) }
         switch error.status {

@@ -9,13 +9,16 @@ struct LoginRoutes: Sendable {
         group.get("login") { request, context in
             // HEAD does not use up a link: programs that show a link ask so.
             guard request.method == .get, let token = request.fields["token"] else { throw failure }
-            guard let session = site.sessions.redeem(token) else { throw failure }
-            site.onLogin(session.visitor)
-            return opened(session.secret, request, context)
+            let visitors = Visitors(site: site, request: request, remote: context.remoteAddress)
+            guard let visitor = try visitors.visitor(of: token, site.sessions.redeem) else { throw failure }
+            site.onLogin(visitor)
+            return opened(visitor, request, context)
         }
         group.post("login") { request, context in
             let form = try await request.form()
-            guard let visitor = form["token"].flatMap({ site.options.users.visitor(token: $0) }) else {
+            let visitors = Visitors(site: site, request: request, remote: context.remoteAddress)
+            let token = form["token"] ?? ""
+            guard let visitor = try visitors.visitor(of: token, site.options.users.visitor(token:)) else {
                 throw PageFailure(
                     status: .unauthorized,
                     title: "This token is not known",
@@ -23,7 +26,7 @@ struct LoginRoutes: Sendable {
                     offersLogin: !site.options.users.isEmpty
                 )
             }
-            return opened(site.sessions.open(for: visitor), request, context)
+            return opened(visitor, request, context)
         }
         group.post("logout") { request, _ in
             if let secret = request.cookie(site.cookie) { site.sessions.end(secret) }
@@ -41,10 +44,11 @@ struct LoginRoutes: Sendable {
         )
     }
 
-    private func opened(_ secret: String, _ request: Request, _ context: DashboardContext) -> Response {
+    private func opened(_ visitor: Visitor, _ request: Request, _ context: DashboardContext) -> Response {
         let isEncrypted =
             site.options.proxy?.trusts(context.remoteAddress) ?? false
             && request.headers[HTTPField.Name("X-Forwarded-Proto")!] == "https"
+        let secret = site.sessions.open(for: visitor)
         let more = "; HttpOnly" + (isEncrypted ? "; Secure" : "")
         return Response.seeOther(site.links.to(), cookie: site.setCookie(site.cookie, secret, more))
     }

@@ -26,6 +26,12 @@ struct Routes: Sendable {
             return Response.asset(asset, for: request)
         }
         group.get("healthz") { _, _ in Response.text("ok\n", "text/plain; charset=utf-8") }
+        group.get("readyz") { _, _ in
+            let isReady = await site.loop.current().failure == nil
+            let response = Response.text(isReady ? "ok\n" : "Redis does not answer\n", "text/plain; charset=utf-8")
+            return isReady
+                ? response : Response(status: .serviceUnavailable, headers: response.headers, body: response.body)
+        }
         if !site.options.isMounted { LoginRoutes(site: site).add(to: group) }
         group.post("theme") { request, _ in
             let form = try await request.form()

@@ -9,6 +9,8 @@ struct Site: Sendable {
     let loop: SnapshotLoop
     let sessions = Sessions()
     let streams = StreamCount(limit: Limits.streams)
+    let requests = RequestLimit(atOnce: Limits.requestsAtOnce, waiting: Limits.requestsWaiting)
+    let logins = LoginLimit()
     let links: Links
     /// Called when a login link was used.
     let onLogin: @Sendable (Visitor) -> Void
