@@ -63,7 +63,7 @@ struct OperationPage {
                     logs
                 }
                 tag("div") {
-                    OperationFacts(detail: detail, reading: reading, visit: visit, now: now, workers: workers).markup
+                    FactsPanel(detail: detail, visit: visit, now: now, workers: workers).markup
                     dependencies
                     raw
                 }
