@@ -78,7 +78,7 @@ extension RedisBroker {
             case .yielded:
                 arguments.append("y")
                 arguments.append(0)
-            case .caught(let standing, let request):
+            case .cancelledByStanding(let standing, let request):
                 arguments.append("k")
                 arguments.append(standing)
                 arguments.append("\(request.milliseconds ?? 0) \((request.by ?? "").oneWord) \(request.reason.oneLine)")

@@ -44,7 +44,8 @@ extension RedisBroker {
 
 extension StandingCancel {
     fileprivate init?(_ fields: [RedisValue]) {
-        guard let id = fields[0].int, let endsAt = fields[1].int, let setAt = fields[2].int, let caught = fields[6].int
+        guard let id = fields[0].int, let endsAt = fields[1].int, let setAt = fields[2].int,
+            let cancelled = fields[6].int
         else { return nil }
         self.init(
             id: Int64(id),
@@ -53,7 +54,7 @@ extension StandingCancel {
             setAt: Int64(setAt),
             by: fields[3].string ?? "",
             reason: fields[5].string ?? "",
-            caught: Int64(caught)
+            cancelled: Int64(cancelled)
         )
     }
 }

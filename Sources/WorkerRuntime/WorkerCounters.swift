@@ -25,7 +25,7 @@ final class WorkerCounters: Sendable {
     func count(_ settlement: Settlement) {
         switch settlement {
         case .finished: finished.wrappingAdd(1, ordering: .relaxed)
-        case .failed(.cancelled, _), .failed(.caught, _): cancelled.wrappingAdd(1, ordering: .relaxed)
+        case .failed(.cancelled, _), .failed(.cancelledByStanding, _): cancelled.wrappingAdd(1, ordering: .relaxed)
         case .failed(.snoozed, _), .failed(.yielded, _), .returned: break
         case .failed: failed.wrappingAdd(1, ordering: .relaxed)
         }

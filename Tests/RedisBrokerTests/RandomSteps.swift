@@ -321,7 +321,7 @@ extension RandomSteps {
         case 7...8: .dead
         case 9: .cancelled
         default:
-            .caught(
+            .cancelledByStanding(
                 standing: Int64(number(1...12)),
                 OperationCancellation(
                     reason: "reason \(number(1...9))",

@@ -262,7 +262,7 @@ extension Failure.Disposition {
         case .retry: "retry"
         case .dead: "dead"
         case .cancelled: "cancelled"
-        case .caught: "caught"
+        case .cancelledByStanding: "cancelled by a standing cancel"
         case .snoozed: "snoozed"
         case .yielded: "yielded"
         }

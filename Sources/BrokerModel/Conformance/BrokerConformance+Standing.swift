@@ -93,7 +93,10 @@ extension BrokerConformance {
                 let outcome = try await bench.fail(
                     claimed,
                     worker,
-                    .caught(standing: id, OperationCancellation(reason: "not today", by: "tester", requestedAt: start)),
+                    .cancelledByStanding(
+                        standing: id,
+                        OperationCancellation(reason: "not today", by: "tester", requestedAt: start)
+                    ),
                     error: ""
                 )
                 try bench.expect(outcome, .done(.cancelled), "the outcome")
@@ -106,13 +109,16 @@ extension BrokerConformance {
                 try bench.expect(detail.errors.count, 0, "errors")
             }
             let listed = try await bench.broker.standingCancels(queue: bench.queue)
-            try bench.expect(listed.cancels.map(\.caught), [2], "how many it has caught")
+            try bench.expect(listed.cancels.map(\.cancelled), [2], "how many it has cancelled")
             let running = try await bench.running(worker)
             _ = try await bench.cancel(running.id)
             let late = try await bench.fail(
                 running,
                 worker,
-                .caught(standing: 999, OperationCancellation(reason: "gone", by: "other", requestedAt: start)),
+                .cancelledByStanding(
+                    standing: 999,
+                    OperationCancellation(reason: "gone", by: "other", requestedAt: start)
+                ),
                 error: ""
             )
             try bench.expect(late, .done(.cancelled), "one whose standing cancel was removed")

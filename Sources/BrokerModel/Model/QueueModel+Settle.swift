@@ -76,11 +76,11 @@ extension QueueModel {
             guard adopt(element, fence: failure.fence) else { return .stale }
             operations[element.id]?.record.startedAt = now
         }
-        if case .caught(let standing, let request) = failure.disposition {
+        if case .cancelledByStanding(let standing, let request) = failure.disposition {
             noteCaught(by: standing)
             let (at, by) = (request.milliseconds ?? 0, request.by ?? "")
-            let caught = CancelIntent(at: at, by: by, reason: request.reason)
-            endCancelled(element.id, order: order ?? caught, usesAttempt: false)
+            let cancelled = CancelIntent(at: at, by: by, reason: request.reason)
+            endCancelled(element.id, order: order ?? cancelled, usesAttempt: false)
             operations[element.id]?.standing = standing
             return .done(.cancelled)
         }
@@ -96,7 +96,7 @@ extension QueueModel {
         case .dead where !isCancelled:
             end(element.id, as: .dead, usesAttempt: true)
             return .done(.dead)
-        case .retry, .dead, .cancelled, .caught, .snoozed, .yielded:
+        case .retry, .dead, .cancelled, .cancelledByStanding, .snoozed, .yielded:
             endCancelled(element.id, order: order, usesAttempt: true)
             return .done(.cancelled)
         }
@@ -124,7 +124,7 @@ extension Failure.Disposition {
     fileprivate var runsAgain: Bool {
         switch self {
         case .snoozed, .yielded: true
-        case .retry, .dead, .cancelled, .caught: false
+        case .retry, .dead, .cancelled, .cancelledByStanding: false
         }
     }
 }

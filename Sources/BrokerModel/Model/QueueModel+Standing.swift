@@ -53,6 +53,6 @@ extension QueueModel {
 
     /// Counts an operation that a worker has cancelled because of a standing cancel.
     mutating func noteCaught(by id: Int64) {
-        if let index = standing.firstIndex(where: { $0.id == id }) { standing[index].caught += 1 }
+        if let index = standing.firstIndex(where: { $0.id == id }) { standing[index].cancelled += 1 }
     }
 }

@@ -22,7 +22,7 @@ package struct StandingCancel: Sendable, Equatable {
     package var by: String
     package var reason: String
     /// The number of operations that this cancelled.
-    package var caught: Int64
+    package var cancelled: Int64
 
     package init(
         id: Int64,
@@ -31,7 +31,7 @@ package struct StandingCancel: Sendable, Equatable {
         setAt: Int64,
         by: String,
         reason: String,
-        caught: Int64 = 0
+        cancelled: Int64 = 0
     ) {
         self.id = id
         self.query = query
@@ -39,7 +39,7 @@ package struct StandingCancel: Sendable, Equatable {
         self.setAt = setAt
         self.by = by
         self.reason = reason
-        self.caught = caught
+        self.cancelled = cancelled
     }
 }
 

@@ -175,7 +175,7 @@ package struct Failure: Sendable, Equatable {
         case cancelled
         /// The operation matches a standing cancel, so its body did not begin. The operation ends as cancelled, with
         /// that cancel's request.
-        case caught(standing: Int64, OperationCancellation)
+        case cancelledByStanding(standing: Int64, OperationCancellation)
         /// The body asked to run again after this many milliseconds. The operation is scheduled, and no attempt is
         /// used.
         case snoozed(milliseconds: Int64, reason: String)

@@ -42,7 +42,7 @@ end
 
 -- Ends an operation that matched a standing cancel before its body began. No attempt is used.
 local function end_caught(id, head, request, standing, trace)
-  if call('HEXISTS', STANDING, standing) == 1 then call('HINCRBY', STANDING, 'caught:' .. standing, '1') end
+  if call('HEXISTS', STANDING, standing) == 1 then call('HINCRBY', STANDING, 'cancelled:' .. standing, '1') end
   finish_cancelled(id, head, request or trace, failures_of(head))
   keep_standing_cancel(id, standing)
   return 'c'

@@ -8,6 +8,6 @@
 -- include: standing_list
 local reply = { NOW, call('HGET', META, 'standingRevision') or '0' }
 for _, it in ipairs(standing_cancels()) do
-  for _, value in ipairs({ it.id, it.ends, it.at, it.by, it.query, it.reason, it.caught }) do reply[#reply + 1] = value end
+  for _, value in ipairs({ it.id, it.ends, it.at, it.by, it.query, it.reason, it.cancelled }) do reply[#reply + 1] = value end
 end
 return reply

@@ -15,7 +15,7 @@ for i = 1, #list do
 end
 if not found then
   if #list >= tonumber(ARGV[5]) then return { '', '' } end
-  found = { id = format('%d', tonumber(call('HGET', META, 'standingRevision') or 0) + 1), query = ARGV[3], caught = '0' }
+  found = { id = format('%d', tonumber(call('HGET', META, 'standingRevision') or 0) + 1), query = ARGV[3], cancelled = '0' }
   list[#list + 1] = found
 end
 found.ends, found.at, found.by, found.reason = format('%d', now + ARGV[2]), format('%d', now), ARGV[1], ARGV[4]

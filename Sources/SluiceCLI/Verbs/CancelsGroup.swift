@@ -83,7 +83,7 @@ package struct CancelsListVerb: Verb {
                 .data("queue") { .string($0.queue) },
                 .time("UNTIL", field: "endsAt") { $0.cancel.endsAt },
                 .data("setAt") { OperationJSON.time($0.cancel.setAt) },
-                .count("CAUGHT", field: "caught") { Int64($0.cancel.caught) },
+                .count("CANCELLED", field: "cancelled") { Int64($0.cancel.cancelled) },
                 .text("BY", field: "by") { $0.cancel.by },
                 .text("QUERY", field: "query") { $0.cancel.query },
                 .text("REASON", field: "reason") { $0.cancel.reason },

@@ -11,7 +11,7 @@ enum Settlement: Sendable {
         switch self {
         case .finished: .finished
         case .failed(.dead, _): .dead
-        case .failed(.cancelled, _), .failed(.caught, _): .cancelled
+        case .failed(.cancelled, _), .failed(.cancelledByStanding, _): .cancelled
         case .failed(.retry, _), .failed(.snoozed, _), .failed(.yielded, _), .returned: nil
         }
     }
@@ -21,7 +21,7 @@ enum Settlement: Sendable {
         switch self {
         case .finished: "finished"
         case .failed(.dead, _): "dead"
-        case .failed(.cancelled, _), .failed(.caught, _): "cancelled"
+        case .failed(.cancelled, _), .failed(.cancelledByStanding, _): "cancelled"
         case .failed(.retry, _): "retrying"
         case .failed(.snoozed, _): "snoozed"
         case .failed(.yielded, _): "yielded"

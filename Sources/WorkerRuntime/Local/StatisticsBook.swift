@@ -118,7 +118,7 @@ extension Statistics {
         case .finished: finished += 1
         case .failed(.dead, _): failed += 1
         case .failed(.retry, _): retried += 1
-        case .failed(.cancelled, _), .failed(.caught, _): cancelled += 1
+        case .failed(.cancelled, _), .failed(.cancelledByStanding, _): cancelled += 1
         case .failed(.snoozed, _), .failed(.yielded, _), .returned: break
         }
     }

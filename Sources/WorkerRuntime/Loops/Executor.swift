@@ -45,7 +45,7 @@ struct Executor: Sendable {
             return malformed(operation, "\(error)")
         }
         if operation.claimed.standing > 0, let standing = await core.standingCancel(of: operation) {
-            return caught(operation, standing)
+            return cancelledByStanding(operation, standing)
         }
         guard let handler = core.registry[envelope.name] else { return unknownName(operation, envelope) }
         if core.hasShortGraces, core.mustStop(operation, envelope.name) { return .returned(.front) }
@@ -101,7 +101,7 @@ struct Executor: Sendable {
     }
 
     /// Settles an operation that matches a standing cancel, before its body begins.
-    private func caught(_ operation: HeldOperation, _ standing: StandingCancel) -> Settlement {
+    private func cancelledByStanding(_ operation: HeldOperation, _ standing: StandingCancel) -> Settlement {
         core.logger.info(
             "cancelled before it began: a standing cancel matches",
             metadata: operation.metadata([
@@ -109,7 +109,7 @@ struct Executor: Sendable {
             ])
         )
         let request = OperationCancellation(reason: standing.reason, by: standing.by, requestedAt: standing.setAt)
-        return .failed(.caught(standing: standing.id, request), error: [])
+        return .failed(.cancelledByStanding(standing: standing.id, request), error: [])
     }
 
     /// Settles an operation that was asked to end before its body began.
@@ -274,7 +274,7 @@ private struct Run {
             facts["retry.milliseconds"] = "\(pause)"
             core.logger.info("failed; another attempt follows", metadata: operation.metadata(facts))
         case .dead: core.logger.warning("failed for good", metadata: operation.metadata(facts))
-        case .cancelled, .caught, .snoozed, .yielded:
+        case .cancelled, .cancelledByStanding, .snoozed, .yielded:
             core.logger.info("failed; discarded", metadata: operation.metadata(facts))
         }
         return (.failed(disposition, error: failure.encoded()), error)

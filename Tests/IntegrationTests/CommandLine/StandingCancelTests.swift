@@ -24,7 +24,7 @@ struct StandingCancelTests {
         #expect(text.contains("by standing cancel default/1 before it began"), "\(text)")
         let listed = try JSONValue(parsing: try await installation.succeed("cancels", "ls", "-o", "json"))
         let only = try #require(listed["cancels"]?.arrayValue?.first)
-        #expect(only["caught"]?.intValue == 1 && only["query"]?.stringValue == "tag:\"night\"")
+        #expect(only["cancelled"]?.intValue == 1 && only["query"]?.stringValue == "tag:\"night\"")
         #expect(try await installation.sluice("cancels", "rm", "default/99").code == 3)
         try await installation.succeed("cancels", "rm", "default/1")
         let again = try await installation.enqueue(["-t", "night", "--"] + installation.ledger.program(seconds: 0))

@@ -7,7 +7,7 @@ local function write_standing(list)
   local last = 0
   for i = 1, #list do
     local it = list[i]
-    call('HSET', STANDING, it.id, concat({ it.ends, it.at, it.by, it.query }, ' ') .. '\n' .. it.reason, 'caught:' .. it.id, it.caught)
+    call('HSET', STANDING, it.id, concat({ it.ends, it.at, it.by, it.query }, ' ') .. '\n' .. it.reason, 'cancelled:' .. it.id, it.cancelled)
     last = max(last, tonumber(it.ends))
   end
   if #list == 0 then
