@@ -3,7 +3,9 @@ import argparse
 import json
 import os
 import pathlib
+import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -15,7 +17,7 @@ class Site:
 
     def __init__(self, binary, folder):
         self.binary, self.folder, self.children = binary, folder, []
-        self.port = 20_000 + os.getpid() % 10_000
+        self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}"
         words = ["--port", self.port, "--bind", "127.0.0.1", "--save", "", "--dir", folder, "--maxmemory-policy", "noeviction"]
         self.server = self.start("redis-server", *words)
@@ -59,6 +61,19 @@ class Site:
             child.send_signal(signal.SIGCONT)
             child.kill()
             child.wait()
+
+
+def free_port():
+    """Returns a free port of the range FIRST-LAST in SLUICE_TEST_PORTS."""
+    first, last = map(int, os.environ.get("SLUICE_TEST_PORTS", "20000-29999").split("-"))
+    while True:
+        port = random.randint(first, last)
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 class Report:

@@ -190,7 +190,9 @@ enum ProgressView {
             parts {
                 // A worker of another language may have stored a number that is none.
                 let share = fraction.isNaN ? 0 : min(max(fraction, 0), 1)
-                tag("progress", .named("max", "100"), .value("\(Int(share * 100))")) { "" }
+                tag("progress", .named("max", "100"), .value("\(Int(share * 100))"), .named("aria-label", "Progress")) {
+                    ""
+                }
                 " \(QuantityText.percent(fraction))"
                 if !message.isEmpty { " " + message }
             }

@@ -1,0 +1,86 @@
+"""A dashboard over real work in every state, for the scripts that look at its pages."""
+import json
+import pathlib
+import subprocess
+
+from sites import Site
+
+# Operations that the pages show, by the texts of their ids.
+OPERATIONS = ["running", "finished", "dead", "retrying", "blocked", "scheduled", "held", "ready", "unhandled", "cancelled", "program"]
+HOSTILE = "<b>bold</b>\u202egpj.exe \u001b[31m"
+
+
+class DashboardSite(Site):
+    def dashboard(self, *options):
+        """Starts a dashboard. Its first login link is `login`, and its address `home`."""
+        self.interval = ("--interval", "250ms")
+        words = [self.binary, "dashboard", "--bind", "127.0.0.1:0", "--link", "admin", "-o", "json", *self.interval, *options]
+        errors = pathlib.Path(self.folder, "dashboard.errors").open("wb")
+        child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=self.environment(), text=True)
+        self.children.append(child)
+        line = child.stdout.readline()
+        if not line:
+            raise SystemExit("error: the dashboard did not start: " + pathlib.Path(errors.name).read_text())
+        place = json.loads(line)
+        self.home, self.login, self.server_process = place["url"].rstrip("/"), place["login"], child
+        return child
+
+    def command(self, *words, given=None, check=True):
+        result = super().command(*words, given=given, check=False)
+        if check and result.returncode:
+            raise SystemExit(f"error: sluice {' '.join(words)}: {result.stderr}")
+        return result
+
+    def enqueue(self, *lines):
+        self.sluice("enqueue", "--batch", "-", "--quiet", given="\n".join(map(json.dumps, lines)))
+
+    def count(self, state):
+        return self.stats()["counts"][state]
+
+    def work(self):
+        """Makes operations in every state, groups, schedules, limits, a paused queue, and a lost worker."""
+        self.enqueue(
+            *({"name": "noop", "queue": "mail", "args": {"to": f"user{n}@example.com", "text": HOSTILE}, "tags": ["letter"]} for n in range(40)),
+            {"name": "noop", "queue": "mail", "id": "finished", "args": {"nested": {"list": [1, 2, 3]}, "long": "word " * 200}, "headers": {"tenant": "acme"}},
+            {"name": "exec", "queue": "mail", "id": "program", "args": {"argv": ["sh", "-c", "for n in 1 2 3; do echo line $n; done; echo oops >&2"]}},
+            *({"name": "fail", "queue": "mail", "attempts": 1, "args": {"message": f"SMTP 550: mailbox {n} unavailable"}} for n in range(7)),
+            {"name": "fail", "queue": "mail", "id": "dead", "attempts": 2, "args": {"message": f"no space left on /data {HOSTILE}", "retryable": False}},
+            {"name": "sleep", "queue": "mail", "id": "goes", "args": {"seconds": 0}},
+        )
+        self.sluice("worker", "-q", "mail", "--allow", "exec", "-c", "8", "--burst", "--name", "burst")
+        self.wait("the end of the first work", lambda: self.count("dead") == 8)
+        lost = self.start(self.binary, "worker", "-q", "video", "-c", "2", "--name", "video-lost", "--lease", "5s")
+        self.enqueue({"name": "sleep", "queue": "video", "args": {"seconds": 7200}})
+        self.wait("an operation of the lost worker", lambda: self.count("executing") == 1)
+        lost.kill()
+        lost.wait()
+        group = self.sluice("group", "open", "nightly", "-q", "video", "--id", "nightly", "-o", "id").strip().split("\n")[0]
+        self.enqueue(
+            {"name": "sleep", "queue": "video", "id": "running", "args": {"seconds": 7200}, "tags": ["big"], "group": [group]},
+            {"name": "sleep", "queue": "video", "args": {"seconds": 7200}, "limitKey": "acme"},
+            {"name": "noop", "queue": "video", "id": "blocked", "after": ["video/running:run"], "group": [group]},
+            {"name": "noop", "queue": "video", "id": "scheduled", "in": "5h", "priority": "high"},
+            {"name": "noop", "queue": "video", "id": "held"},
+            {"name": "noop", "queue": "video", "onEnd": group},
+            {"name": "Unknown", "queue": "video", "id": "unhandled"},
+            {"name": "fail", "queue": "video", "id": "retrying", "attempts": 900, "args": {"message": "connection refused"}},
+            {"name": "noop", "queue": "billing", "id": "ready"},
+            {"name": "noop", "queue": "billing", "id": "cancelled"},
+            {"name": "noop", "queue": "billing", "id": "to-cancel", "args": {"customer": 7}},
+            {"name": "noop", "queue": "billing", "id": "to-cancel-without-script"},
+        )
+        self.sluice("queue", "limit", "video", "concurrency=6", "rate=100/s")
+        self.sluice("hold", "video/held", "--reason", "ask Ann first")
+        self.sluice("queue", "pause", "billing", "--reason", "audit", "--for", "10h")
+        self.sluice("cancel", "billing/cancelled", "-y", "--reason", "customer 7 has left")
+        self.sluice("schedule", "add", "nightly", "noop", "--cron", "0 3 * * *", "--tz", "Europe/Berlin", "-q", "mail")
+        self.sluice("schedule", "add", "often", "noop", "--every", "10m", "-q", "mail")
+        self.sluice("schedule", "pause", "often")
+        for queue, name in ("video", "video-1"), ("mail", "mail-1"):
+            self.start(self.binary, "worker", "-q", queue, "-c", "5", "--name", name, "--lease", "60s")
+        self.wait("a lost worker, and work that runs", lambda: self.is_ready())
+
+    def is_ready(self):
+        workers = json.loads(self.sluice("workers", "ls", "-o", "json"))["workers"]
+        counts = self.stats()["counts"]
+        return any(w["state"] == "LOST" for w in workers) and counts["executing"] >= 2 and counts["retrying"] >= 1
