@@ -300,7 +300,7 @@ let package = Package(
         .testTarget(
             name: "SluiceDashboardTests",
             dependencies: [
-                "SluiceDashboard", "SluiceOperator", "BrokerModel",
+                "SluiceDashboard", "Sluice", "SluiceOperator", "BrokerModel",
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Dashboard"])),
                 .product(name: "HummingbirdTesting", package: "hummingbird", condition: .when(traits: ["Dashboard"])),
             ],

@@ -194,7 +194,7 @@
         }
 
         func run() async throws {
-            let server = DashboardServer(client.broker, options: options) { [printer] name, role in
+            let server = DashboardServer(client, options: options) { [printer] name, role in
                 printer.printNext("logged in as \(role.rawValue)")
             }
             let application = server.application { [options, printer, link] port in

@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Operations
+import Sluice
 import SluiceOperator
 import Testing
 
@@ -26,7 +27,7 @@ struct Desk {
         (options.users, options.proxy, options.isOpen) = (users, proxy, isOpen)
         // Each request sees the changes of the one before.
         options.interval = .zero
-        site = Site(broker, options)
+        site = Site(SluiceClient(broker: broker, namespace: "test"), options)
     }
 
     /// Enqueues operations and returns their ids.

@@ -16,7 +16,7 @@ struct MountTests {
         (options.basePath, options.isMounted) = ("/admin/jobs", true)
         let router = Router()
         router.get("hello") { _, _ in "hello" }
-        Dashboard(desk.broker, options).addRoutes(to: router) { request, _ in
+        Dashboard(desk.site.client, options).addRoutes(to: router) { request, _ in
             switch request.headers[HTTPField.Name("X-Person")!] {
             case "ann": .init(name: "ann", role: .operator)
             case "eve": .init(name: "eve", role: .viewer)

@@ -18,7 +18,18 @@ extension SluiceClient {
 /// once. Nothing is enqueued while no worker runs.
 public struct ScheduleControl: Sendable {
     let client: SluiceClient
+    /// The name that changes are recorded with.
+    private var by = SluiceClient.identity
     private static let tries = 10
+
+    init(client: SluiceClient) { self.client = client }
+
+    /// Returns this control, with changes recorded as those of a person.
+    package func changing(by name: String) -> ScheduleControl {
+        var control = self
+        control.by = name
+        return control
+    }
 
     // MARK: Setting
 
@@ -200,7 +211,7 @@ public struct ScheduleControl: Sendable {
 
     /// - Returns: false if the schedule was changed meanwhile and has to be read again.
     private func send(_ change: ScheduleChange, _ queue: String) async throws -> Bool {
-        switch try await client.broker.setSchedule(change, by: SluiceClient.identity, queue: queue) {
+        switch try await client.broker.setSchedule(change, by: by, queue: queue) {
         case .done: return true
         case .outdated: return false
         case .full:
@@ -320,7 +331,7 @@ public struct ScheduleControl: Sendable {
     @discardableResult
     public func remove(_ id: String, queue: String = SluiceDefaults.queue) async throws -> Bool {
         try check(id, queue)
-        return try await client.broker.removeSchedule(id, by: SluiceClient.identity, queue: queue)
+        return try await client.broker.removeSchedule(id, by: by, queue: queue)
     }
 
     /// Enqueues the operation of a schedule now, in addition to its instants. The `ifExists` policy of the schedule

@@ -1,20 +1,22 @@
 /// The fields of a query or of a form, in `application/x-www-form-urlencoded`.
 ///
-/// Wrong escapes stay as they are, and bytes that are not UTF-8 are replaced. The first field of a name counts.
+/// Wrong escapes stay as they are, and bytes that are not UTF-8 are replaced.
 struct FormFields: Sendable, Equatable {
-    private var fields: [String: String] = [:]
+    private var fields: [String: [String]] = [:]
 
     init(_ text: some StringProtocol) {
         for pair in text.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = Self.decoded(parts[0])
-            guard fields[name] == nil else { continue }
-            fields[name] = parts.count == 2 ? Self.decoded(parts[1]) : ""
+            fields[name, default: []].append(parts.count == 2 ? Self.decoded(parts[1]) : "")
         }
     }
 
-    /// The value of a field; nil if it is absent or empty.
-    subscript(name: String) -> String? { fields[name].flatMap { $0.isEmpty ? nil : $0 } }
+    /// The value of a field; nil if it is absent or empty. Of several fields with this name, the first counts.
+    subscript(name: String) -> String? { fields[name]?.first.flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// The values of all fields with a name, such as check boxes, in order and without empty ones.
+    func all(_ name: String) -> [String] { (fields[name] ?? []).filter { !$0.isEmpty } }
 
     /// A part of a path, in which `+` is no space.
     static func decoded(path text: some StringProtocol) -> String { decoded(text, plusIsSpace: false) }

@@ -55,10 +55,10 @@ public struct Dashboard: Sendable {
         }
         var options = DashboardOptions(namespace: client.namespace, identity: SluiceClient.identity)
         (options.basePath, options.isReadOnly, options.isMounted) = (path, isReadOnly, true)
-        self.init(client.broker, options)
+        self.init(client, options)
     }
 
-    init(_ broker: any OperatorBroker, _ options: DashboardOptions) { site = Site(broker, options) }
+    init(_ client: SluiceClient, _ options: DashboardOptions) { site = Site(client, options) }
 
     /// Adds the pages to an app's router.
     ///

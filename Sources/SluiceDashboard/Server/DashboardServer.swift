@@ -4,6 +4,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import Operations
+import Sluice
 
 /// The web dashboard as a server of its own.
 package struct DashboardServer: Sendable {
@@ -12,11 +13,11 @@ package struct DashboardServer: Sendable {
     /// - Parameters:
     ///   - onLogin: called when a login link was used, so that a new one can be printed.
     package init(
-        _ broker: any OperatorBroker,
+        _ client: SluiceClient,
         options: DashboardOptions,
         onLogin: @escaping @Sendable (_ name: String, Role) -> Void = { _, _ in }
     ) {
-        site = Site(broker, options) { onLogin($0.name, $0.role) }
+        site = Site(client, options) { onLogin($0.name, $0.role) }
     }
 
     /// Makes a link that opens a session once, as a path with a query.

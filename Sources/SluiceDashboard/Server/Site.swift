@@ -1,11 +1,12 @@
 import Hummingbird
 import Operations
+import Sluice
 import SluiceOperator
 
 /// The parts of a dashboard that all requests share.
 struct Site: Sendable {
     let options: DashboardOptions
-    let broker: any OperatorBroker
+    let client: SluiceClient
     let loop: SnapshotLoop
     let sessions = Sessions()
     let streams = StreamCount(limit: Limits.streams)
@@ -16,14 +17,16 @@ struct Site: Sendable {
     let onLogin: @Sendable (Visitor) -> Void
 
     init(
-        _ broker: any OperatorBroker,
+        _ client: SluiceClient,
         _ options: DashboardOptions,
         onLogin: @escaping @Sendable (Visitor) -> Void = { _ in }
     ) {
-        (self.broker, self.options, self.onLogin) = (broker, options, onLogin)
-        loop = SnapshotLoop(broker, interval: options.interval)
+        (self.client, self.options, self.onLogin) = (client, options, onLogin)
+        loop = SnapshotLoop(client.broker, interval: options.interval)
         links = Links(basePath: options.basePath)
     }
+
+    var broker: any OperatorBroker { client.broker }
 
     /// The value of the header `Set-Cookie`.
     func setCookie(_ name: String, _ value: String, _ more: String) -> String {
