@@ -94,8 +94,10 @@ class Browser:
             elif tab := self.tabs.get(message.get("sessionId")):
                 tab.handle(message["method"], message["params"])
 
-    def tab(self, home):
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+    def tab(self, home, is_separate=False):
+        """Opens a tab; a separate one shares no cookies and no connections with the others."""
+        context = {"browserContextId": self.call("Target.createBrowserContext")["browserContextId"]} if is_separate else {}
+        target = self.call("Target.createTarget", url="about:blank", **context)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         tab = self.tabs[session] = Tab(self, session, target, home)
         for domain in ("Page", "Runtime", "Log", "Network", "Audits"):

@@ -11,10 +11,9 @@ HOSTILE = "<b>bold</b>\u202egpj.exe \u001b[31m"
 
 
 class DashboardSite(Site):
-    def dashboard(self, *options):
+    def dashboard(self, *options, interval="250ms"):
         """Starts a dashboard. Its first login link is `login`, and its address `home`."""
-        self.interval = ("--interval", "250ms")
-        words = [self.binary, "dashboard", "--bind", "127.0.0.1:0", "--link", "admin", "-o", "json", *self.interval, *options]
+        words = [self.binary, "dashboard", "--bind", "127.0.0.1:0", "--link", "admin", "-o", "json", "--interval", interval, *options]
         errors = pathlib.Path(self.folder, "dashboard.errors").open("wb")
         child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=self.environment(), text=True)
         self.children.append(child)
@@ -84,3 +83,12 @@ class DashboardSite(Site):
         workers = json.loads(self.sluice("workers", "ls", "-o", "json"))["workers"]
         counts = self.stats()["counts"]
         return any(w["state"] == "LOST" for w in workers) and counts["executing"] >= 2 and counts["retrying"] >= 1
+
+    def contents(self):
+        """Returns the contents of all keys that do not expire, as hashes."""
+        script = """local found = {}
+            for _, key in ipairs(redis.call('keys', '*')) do
+              if redis.call('pttl', key) == -1 then found[#found + 1] = key .. ' ' .. redis.sha1hex(redis.call('dump', key)) end
+            end
+            return found"""
+        return dict(line.rsplit(" ", 1) for line in self.redis("eval", script, 0).splitlines())
