@@ -94,10 +94,12 @@ class Browser:
             elif tab := self.tabs.get(message.get("sessionId")):
                 tab.handle(message["method"], message["params"])
 
-    def tab(self, home, is_separate=False):
-        """Opens a tab; a separate one shares no cookies and no connections with the others."""
+    def tab(self, home, is_separate=False, is_window=False):
+        """Opens a tab; a separate one shares no cookies and no connections with the others. Only one tab of a window
+        is visible.
+        """
         context = {"browserContextId": self.call("Target.createBrowserContext")["browserContextId"]} if is_separate else {}
-        target = self.call("Target.createTarget", url="about:blank", **context)["targetId"]
+        target = self.call("Target.createTarget", url="about:blank", newWindow=is_window, **context)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         tab = self.tabs[session] = Tab(self, session, target, home)
         for domain in ("Page", "Runtime", "Log", "Network", "Audits"):

@@ -27,6 +27,7 @@ struct Desk {
         (options.users, options.proxy, options.isOpen) = (users, proxy, isOpen)
         // Each request sees the changes of the one before.
         options.interval = .zero
+        options.patience = .seconds(3_600)
         site = Site(SluiceClient(broker: broker, namespace: "test"), options)
     }
 

@@ -10,7 +10,7 @@ struct SnapshotLoopTests {
     func shared() async throws {
         let broker = InMemoryBroker()
         _ = try await broker.enqueue([NewOperation(envelope: OperationEnvelope(name: "a").encoded())], queue: "mail")
-        let loop = SnapshotLoop(broker, interval: .seconds(3_600))
+        let loop = SnapshotLoop(broker, interval: .seconds(3_600), patience: .seconds(3_600))
         let sequences = await withTaskGroup(of: Int.self) { group in
             for _ in 0..<50 { group.addTask { await loop.current().sequence } }
             return await group.reduce(into: Set<Int>()) { $0.insert($1) }
@@ -25,7 +25,7 @@ struct SnapshotLoopTests {
     @Test("After a change, a page reads at once, although a stream waits for the end of the interval")
     func beside() async throws {
         let broker = InMemoryBroker()
-        let loop = SnapshotLoop(broker, interval: .seconds(3_600))
+        let loop = SnapshotLoop(broker, interval: .seconds(3_600), patience: .seconds(3_600))
         _ = await loop.current()
         async let stream = loop.next(after: 1)
         while await loop.pending == nil { await Task.yield() }

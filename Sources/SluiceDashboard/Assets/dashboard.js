@@ -1,7 +1,7 @@
 // Keeps the content of a page current. Pages are complete without this script.
 "use strict";
 (() => {
-  const streamURL = document.currentScript.dataset.stream;
+  const { stream: streamURL, worker: workerURL } = document.currentScript.dataset;
   const badge = document.getElementById("badge");
   const badgeText = document.getElementById("badge-text");
   const pause = document.getElementById("pause");
@@ -98,19 +98,48 @@
   function listen() {
     if (stream || isPaused || document.hidden) return;
     heardAt = Date.now();
-    stream = new EventSource(streamURL);
-    stream.addEventListener("snapshot", (event) => {
-      heardAt = Date.now();
-      way = "live";
-      stopPolling();
-      refresh();
-    });
-    stream.onerror = () => {
-      way = "polling";
-      startPolling();
-      // A refused stream is not tried again by the browser.
-      if (stream && stream.readyState === EventSource.CLOSED) close();
+    stream = window.SharedWorker ? sharedStream() : ownStream();
+  }
+
+  function hear() {
+    heardAt = Date.now();
+    way = "live";
+    stopPolling();
+    refresh();
+  }
+
+  function lose() {
+    way = "polling";
+    startPolling();
+  }
+
+  // All pages of a browser share one stream. A worker that cannot start leaves the page with a stream of its own.
+  function sharedStream() {
+    const worker = new SharedWorker(workerURL);
+    const { port } = worker;
+    port.onmessage = ({ data }) => (data === "snapshot" ? hear() : lose());
+    worker.onerror = () => {
+      if (stream?.port === port) stream = ownStream();
     };
+    port.postMessage({ listen: streamURL });
+    return {
+      port,
+      close() {
+        port.postMessage({});
+        port.close();
+      },
+    };
+  }
+
+  function ownStream() {
+    const own = new EventSource(streamURL);
+    own.addEventListener("snapshot", hear);
+    own.onerror = () => {
+      lose();
+      // A refused stream is not tried again by the browser.
+      if (stream === own && own.readyState === EventSource.CLOSED) close();
+    };
+    return own;
   }
 
   function close() {
@@ -193,6 +222,9 @@
       refresh();
     }
   });
+  // A page that is left, and one that comes back from the browser's memory of pages
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", listen);
   setInterval(watch, 1000);
   listen();
 })();

@@ -109,7 +109,13 @@ struct Layout: Sendable {
             void("link", .named("rel", "icon"), .href(asset(.icon)))
             void("link", .named("rel", "stylesheet"), .href(asset(.style)))
             if reading != nil {
-                tag("script", .src(asset(.script)), .flag("defer"), .url("data-stream", site.links.to("live")))
+                tag(
+                    "script",
+                    .src(asset(.script)),
+                    .flag("defer"),
+                    .url("data-stream", site.links.to("live")),
+                    .url("data-worker", asset(.stream))
+                )
             }
         }
     }

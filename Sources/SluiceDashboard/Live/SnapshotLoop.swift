@@ -14,10 +14,11 @@ actor SnapshotLoop {
     /// The most queues whose statistics are read at once. With more queues, the statistics of each are older.
     private static let statisticsQueues = 100
     /// A page does not wait longer than this for Redis, and then shows the data of the last read.
-    private static let patience = Duration.seconds(3)
+    static let patience = Duration.seconds(3)
 
     private let broker: any MonitorBroker
     private let interval: Duration
+    private let patience: Duration
     private let origin = ContinuousClock.now
     private var last: Reading?
     /// The read under way, or the one that waits until it is due.
@@ -34,8 +35,8 @@ actor SnapshotLoop {
     private var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     private var waiterCount = 0
 
-    init(_ broker: any MonitorBroker, interval: Duration) {
-        (self.broker, self.interval) = (broker, interval)
+    init(_ broker: any MonitorBroker, interval: Duration, patience: Duration = SnapshotLoop.patience) {
+        (self.broker, self.interval, self.patience) = (broker, interval, patience)
     }
 
     /// Returns data that is at most an interval old and shows all changes of this process; older data if Redis does
@@ -46,14 +47,14 @@ actor SnapshotLoop {
         await read()
         // The read may have begun before the change.
         if seenChanges < wanted { await read() }
-        return last ?? Reading(sequence: 0, failure: Self.silence)
+        return last ?? Reading(sequence: 0, failure: silence)
     }
 
     /// Returns the first reading after the one with this number, or the newest one if Redis does not answer in time.
     func next(after sequence: Int) async -> Reading {
         if let last, last.sequence > sequence { return last }
         await read()
-        return last ?? Reading(sequence: 0, failure: Self.silence)
+        return last ?? Reading(sequence: 0, failure: silence)
     }
 
     /// Makes the next caller read again, after a change that it should see.
@@ -63,7 +64,7 @@ actor SnapshotLoop {
         sleeper?.cancel()
     }
 
-    private static let silence = "Redis has not answered for \(patience)"
+    private var silence: String { "Redis has not answered for \(patience)" }
 
     // MARK: - Reading
 
@@ -82,7 +83,7 @@ actor SnapshotLoop {
         }
         waiterCount += 1
         let number = waiterCount
-        let limit = max(ContinuousClock.now, due) + Self.patience
+        let limit = max(ContinuousClock.now, due) + patience
         let timer = Task {
             try await Task.sleep(until: limit, clock: .continuous)
             giveUp(number)
@@ -93,7 +94,7 @@ actor SnapshotLoop {
 
     private func giveUp(_ number: Int) {
         guard let waiter = waiters.removeValue(forKey: number) else { return }
-        set(last?.board, failure: Self.silence)
+        set(last?.board, failure: silence)
         waiter.resume()
     }
 

@@ -80,7 +80,12 @@ struct DoctorPage {
             if diagnosis.repair != nil {
                 CommandLineView.markup(text: Diagnosis.command, label: diagnosis.repair)
             } else if let fix = diagnosis.fix {
-                CommandLineView.markup(text: fix, label: "try")
+                // A remedy in words is nothing to copy.
+                if ["\(Program.name) ", "redis-cli "].contains(where: fix.hasPrefix) {
+                    CommandLineView.markup(text: fix, label: "try")
+                } else {
+                    tag("p", .class("dim"), text: "try: " + fix)
+                }
             }
         }
     }

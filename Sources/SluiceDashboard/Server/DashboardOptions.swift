@@ -22,6 +22,8 @@ package struct DashboardOptions: Sendable {
     package var hosts: [String]
     /// The shortest time between two reads of Redis.
     package var interval: Duration
+    /// The longest time that a page waits for Redis.
+    var patience = SnapshotLoop.patience
     /// The keys that read arguments, and the values to hide.
     package var view: PayloadView
     package var namespace: String

@@ -22,7 +22,7 @@ struct Site: Sendable {
         onLogin: @escaping @Sendable (Visitor) -> Void = { _ in }
     ) {
         (self.client, self.options, self.onLogin) = (client, options, onLogin)
-        loop = SnapshotLoop(client.broker, interval: options.interval)
+        loop = SnapshotLoop(client.broker, interval: options.interval, patience: options.patience)
         links = Links(basePath: options.basePath)
     }
 
