@@ -24,6 +24,27 @@ extension ScheduleDefinition {
         return found
     }
 
+    /// The last instants up to this one, oldest first: fewer if the schedule has fewer within four years.
+    package func last(_ count: Int, upTo instant: Int64) -> [Int64] {
+        // Instants can be found forwards only, so the search begins earlier and earlier.
+        let longest: Int64 = 4 * 366 * 86_400_000
+        var span = min(longest, Int64(count) * (recurrence.interval ?? 60_000))
+        while true {
+            var (found, last) = ([Int64](), instant - span)
+            while let next = next(after: last), next <= instant {
+                found.append(next)
+                last = next
+            }
+            if found.count >= count || span >= longest { return found.suffix(count) }
+            span = min(longest, span * 2)
+        }
+    }
+
+    /// The id of the operation of an instant.
+    package static func operationID(schedule: String, queue: String, instant: Int64) -> OperationID {
+        OperationID(milliseconds: UInt64(max(0, instant)), key: "schedule\n\(queue)\n\(schedule)\n\(instant)")
+    }
+
     /// The step to take when an instant has come.
     package struct Step: Sendable, Equatable {
         /// The instant whose operation is enqueued; nil = no operation.
@@ -59,7 +80,7 @@ extension ScheduleDefinition {
         instant: Int64,
         now: Int64
     ) -> NewOperation {
-        let id = OperationID(milliseconds: UInt64(max(0, instant)), key: "schedule\n\(queue)\n\(schedule)\n\(instant)")
+        let id = Self.operationID(schedule: schedule, queue: queue, instant: instant)
         return NewOperation(
             id: id,
             priority: priority,

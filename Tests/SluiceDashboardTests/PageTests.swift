@@ -16,7 +16,8 @@ struct PageTests {
         let confirmations = OperationAction.allCases.map { "\(operation)/\($0.rawValue)?queue=mail" }
         return [
             "/", "/ops", "/ops?state=dead", "/ops?q=tag%3Ax", "\(operation)?queue=mail", operation, "/queues",
-            "/workers",
+            "/workers", "/schedules", "/schedules?queue=mail", "/schedules/show?queue=mail&id=none",
+            "/schedules/pause?schedule=mail%2Fnone",
             "/events", "/events?changes=only", "/doctor", "/doctor?run=now", "/about", "/healthz",
             "/queues/pause?queue=mail",
             "/queues/resume?queue=mail", "/api/v1/stats", "/api/v1/operations", "/api/v1/operations/\(id)",

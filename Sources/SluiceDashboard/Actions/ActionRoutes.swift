@@ -26,20 +26,12 @@ struct ActionRoutes: Sendable {
         }
     }
 
-    /// - Throws: `PageFailure` if the visitor does not have the right.
-    private func require(_ permission: Permission, _ visitor: Visitor?) throws(PageFailure) -> Visitor {
-        guard let visitor, visitor.role.has(permission) else {
-            throw .forbidden("This needs the role \(permission.least.rawValue). Nothing was changed.")
-        }
-        return visitor
-    }
-
     private func reason(_ form: FormFields) -> String { String((form["reason"] ?? "").prefix(Self.reasonLength)) }
 
     // MARK: Operations
 
     private func confirmation(_ action: OperationAction, _ visit: Visit) async throws -> PageContent {
-        _ = try require(action.permission, visit.visitor)
+        _ = try action.permission.require(visit.visitor)
         let text = try visit.parameters.name("id")
         let detail = try await OperationFinder(broker: site.broker).find(text, queue: visit.query["queue"])
         let id = detail.id.description
@@ -76,7 +68,7 @@ struct ActionRoutes: Sendable {
         _ request: Request,
         _ context: DashboardContext
     ) async throws -> Response {
-        let visitor = try require(action.permission, context.visitor)
+        let visitor = try action.permission.require(context.visitor)
         let form = try await request.form()
         let text = try context.parameters.name("id")
         let detail = try await OperationFinder(broker: site.broker).find(text, queue: request.fields["queue"])
@@ -130,7 +122,7 @@ struct ActionRoutes: Sendable {
     }
 
     private func confirmation(_ action: QueueAction, _ visit: Visit) throws -> PageContent {
-        _ = try require(.pause, visit.visitor)
+        _ = try Permission.pause.require(visit.visitor)
         let board = try visit.board()
         let name = visit.query["queue"] ?? ""
         guard let queue = board.snapshot.queues.first(where: { $0.queue == name }) else {
@@ -160,7 +152,7 @@ struct ActionRoutes: Sendable {
         _ request: Request,
         _ context: DashboardContext
     ) async throws -> Response {
-        let visitor = try require(.pause, context.visitor)
+        let visitor = try Permission.pause.require(context.visitor)
         let form = try await request.form()
         let name = try await queue(request.fields["queue"])
         let (by, reason) = (visitor.name, reason(form))

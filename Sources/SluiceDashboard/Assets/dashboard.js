@@ -52,6 +52,10 @@
       const same = next.querySelector("#" + CSS.escape(details.id));
       if (same) same.open = details.open;
     }
+    for (const box of old.querySelectorAll("input[type=checkbox]:checked")) {
+      const same = [...next.querySelectorAll("input[type=checkbox]")].find((other) => other.name === box.name && other.value === box.value);
+      if (same) same.checked = true;
+    }
     const focused = document.activeElement && old.contains(document.activeElement) ? pathOf(document.activeElement, old) : null;
     const scrolled = [...old.querySelectorAll("pre, .scroll")].map((part) => [part.scrollLeft, part.scrollTop]);
     old.replaceWith(document.adoptNode(next));

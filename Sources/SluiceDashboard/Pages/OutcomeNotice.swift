@@ -3,6 +3,7 @@
 /// The link has only a code, so that a link from elsewhere cannot show a text of its own.
 enum OutcomeNotice: String, CaseIterable {
     case cancelled, requested, retried, held, released, removed, paused, resumed
+    case scheduleRan, scheduleJoined, schedulesPaused, schedulesResumed, schedulesRemoved, workerAsked
 
     var text: String {
         switch self {
@@ -14,6 +15,12 @@ enum OutcomeNotice: String, CaseIterable {
         case .removed: "The operation is removed."
         case .paused: "The queue is paused. Running operations continue."
         case .resumed: "The queue is resumed."
+        case .scheduleRan: "The schedule has enqueued an operation."
+        case .scheduleJoined: "An operation of the schedule is in flight already, so nothing was enqueued."
+        case .schedulesPaused: "Paused. Nothing is enqueued until it is resumed."
+        case .schedulesResumed: "Resumed, from the next instant on."
+        case .workerAsked: "The request is stored. The worker obeys with its next heartbeat."
+        case .schedulesRemoved: "Removed. Operations already enqueued stay."
         }
     }
 

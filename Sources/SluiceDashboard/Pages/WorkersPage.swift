@@ -49,7 +49,7 @@ struct WorkersPage {
         let now = board.snapshot.time ?? 0
         return [
             Cell("Worker", "name") {
-                worker.label
+                tag("a", .href(WorkerLink.to(worker.id, visit.links)), text: worker.label)
                 tag(
                     "span",
                     .class("detail"),
@@ -114,7 +114,7 @@ struct WorkersPage {
     private func lostRow(_ worker: LostSummary) -> [Cell] {
         [
             Cell("Worker", "name") {
-                worker.label
+                tag("a", .href(WorkerLink.to(worker.id, visit.links)), text: worker.label)
                 tag("span", .class("detail"), text: worker.id)
             },
             Cell("Lost") { TimeView.markup(worker.lostAt, now: board.snapshot.time) },

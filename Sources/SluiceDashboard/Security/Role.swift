@@ -17,13 +17,28 @@ package enum Role: String, Sendable, CaseIterable, Comparable {
 /// A right that an action needs.
 enum Permission: Sendable, CaseIterable {
     case cancel, retry, hold, release, pause, remove
+    /// Runs a schedule once more.
+    case runSchedule
+    case quietWorker
+    /// Stops a worker, or changes its slots.
+    case changeWorker
 
     /// The lowest role with this right.
     var least: Role {
         switch self {
-        case .cancel, .retry, .hold, .release, .pause: .operate
-        case .remove: .admin
+        case .cancel, .retry, .hold, .release, .pause, .runSchedule, .quietWorker: .operate
+        case .remove, .changeWorker: .admin
         }
+    }
+}
+
+extension Permission {
+    /// - Throws: `PageFailure` if the visitor does not have the right.
+    func require(_ visitor: Visitor?) throws(PageFailure) -> Visitor {
+        guard let visitor, visitor.role.has(self) else {
+            throw .forbidden("This needs the role \(least.rawValue). Nothing was changed.")
+        }
+        return visitor
     }
 }
 

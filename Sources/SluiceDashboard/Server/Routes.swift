@@ -49,12 +49,19 @@ struct Routes: Sendable {
         page(group, "ops/:id") { visit in try await OperationPage(visit).content }
         page(group, "queues") { visit in try QueuesPage(visit).content }
         page(group, "workers") { visit in try WorkersPage(visit).content }
+        page(group, "workers/show") { visit in try await WorkerPage(visit).content }
+        page(group, "schedules") { visit in try await SchedulesPage(visit).content }
+        page(group, "schedules/show") { visit in try await SchedulePage(visit).content }
         page(group, "events") { visit in try await EventsPage(visit).content }
         page(group, "doctor") { visit in try await DoctorPage(visit).content }
         page(group, "about") { visit in AboutPage(visit: visit).content }
         LiveRoute(site: site).add(to: group)
         APIRoutes(site: site).add(to: group)
-        if !site.options.isReadOnly { ActionRoutes(routes: self).add(to: group) }
+        if !site.options.isReadOnly {
+            ActionRoutes(routes: self).add(to: group)
+            ScheduleRoutes(routes: self).add(to: group)
+            WorkerRoutes(routes: self).add(to: group)
+        }
     }
 
     /// Adds a page, also as the part of it that a script fetches.

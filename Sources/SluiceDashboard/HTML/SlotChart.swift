@@ -1,0 +1,67 @@
+import Operations
+import SluiceOperator
+import TerminalText
+
+/// Runs of the last 15 minutes, one lane for each.
+enum SlotChart {
+    static let minutes: Int64 = 15
+    static let mostLanes = 50
+    private static let (width, lane) = (900, 14)
+
+    struct Run {
+        var id: OperationID
+        var queue: String
+        var title: String
+        /// Milliseconds of server time; nil = not known.
+        var start: Int64?
+        var end: Int64
+        var role: TextRole
+    }
+
+    /// - Parameters:
+    ///   - lanes: the number of lanes, empty ones included.
+    ///   - now: the right end of the chart.
+    static func markup(_ runs: [Run], lanes: Int, now: Int64, _ links: Links) -> Markup {
+        let known = runs.filter { $0.start != nil }.sorted { ($0.start ?? 0, $0.id) < ($1.start ?? 0, $1.id) }
+        let count = max(1, min(mostLanes, max(lanes, known.count)))
+        return tag("figure", .class("slots")) {
+            tag(
+                "svg",
+                .named("viewBox", "0 0 \(width) \(count * lane)"),
+                .named("preserveAspectRatio", "none"),
+                .named("height", "\(count * lane)"),
+                .named("role", "img"),
+                .named("aria-label", "\(known.count) running operations in \(lanes) slots; the table below has them")
+            ) {
+                (0..<count).map { rect("lane", x: 0, y: $0 * lane, width: width) }
+                known.prefix(count).enumerated().map { index, run in
+                    tag("a", .href(links.to("ops", run.id.description, query: ["queue": run.queue]))) {
+                        bar(run, y: index * lane, now: now)
+                    }
+                }
+            }
+            tag("figcaption", .class("axis dim")) {
+                tag("span", text: "\(minutes) min ago")
+                tag("span", text: "now")
+            }
+        }
+    }
+
+    private static func bar(_ run: Run, y: Int, now: Int64) -> Markup {
+        let span = minutes * 60_000
+        let scale = { (time: Int64) in Int(min(max(0, time - (now - span)), span) * Int64(width) / span) }
+        let from = min(scale(run.start ?? now), width - 3)
+        return rect(run.role.className, x: from, y: y, width: max(3, scale(run.end) - from), run.title)
+    }
+
+    private static func rect(_ name: String, x: Int, y: Int, width: Int, _ title: String? = nil) -> Markup {
+        tag(
+            "rect",
+            .class(name),
+            .named("x", "\(x)"),
+            .named("y", "\(y + 1)"),
+            .named("width", "\(width)"),
+            .named("height", "\(lane - 2)")
+        ) { if let title { tag("title", text: title) } }
+    }
+}

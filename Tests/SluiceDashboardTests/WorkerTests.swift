@@ -1,0 +1,95 @@
+import BrokerModel
+import Operations
+import SluiceOperator
+import Testing
+
+@testable import SluiceDashboard
+
+@Suite("Workers in the dashboard", .timeLimit(.minutes(60)))
+struct WorkerTests {
+    private let desk = Desk()
+    private let worker = WorkerID()
+
+    /// Starts a worker that runs one operation.
+    private func start(lease: Int64 = 60_000) async throws -> OperationID {
+        let id = try await desk.enqueue("Send")[0]
+        _ = try desk.broker.beat(
+            Beat(worker: worker, epoch: 1, leaseMilliseconds: lease, intervalMilliseconds: 5_000, info: []),
+            queue: "mail"
+        )
+        _ = try await desk.broker.claim(ClaimRequest(worker: worker, epoch: 1, capacity: 1), queue: "mail")
+        return id
+    }
+
+    private func settings() async throws -> WorkerSettings {
+        try await desk.broker.snapshot(queue: "mail", executingRows: 0).workers[0].settings
+    }
+
+    @Test("The page of a worker shows what it runs, by its id and by the end of it")
+    func page() async throws {
+        let id = try await start()
+        for text in ["\(worker)", String("\(worker)".suffix(6))] {
+            let page = try await desk("/workers/show?id=\(text)").text
+            #expect(page.contains("\(worker)") && page.contains("/ops/\(id)?queue=mail") && page.contains("<svg"))
+        }
+        #expect(try await desk("/workers").text.contains("/workers/show?id=\(worker)"))
+    }
+
+    @Test("A worker is made quiet, resumed, resized and stopped, and Redis has the name of the person")
+    func requests() async throws {
+        _ = try await start()
+        func send(_ action: String, form: String? = nil) async throws -> Desk.Answer {
+            let question = try await desk("/workers/\(action)?id=\(worker)")
+            #expect(question.status == 200 && question.text.contains("method=\"post\""), "\(action)")
+            let answer = try await desk("/workers/\(action)?id=\(worker)", .post, form: form)
+            #expect(answer.status == 303 && answer.location.hasSuffix("outcome=workerAsked"), "\(action) \(answer)")
+            return answer
+        }
+        let answer = try await send("quiet")
+        #expect(try await desk(answer.location).text.contains("class=\"notice good\""))
+        #expect(try await settings().course?.value == .quiet)
+        #expect(try await settings().course?.by == "ann")
+        #expect(try await desk("/workers/quiet?id=\(worker)").status == 409)
+        _ = try await send("resume")
+        #expect(try await settings().course?.value == .running)
+        _ = try await send("slots", form: "slots=7")
+        #expect(try await settings().slots?.value == 7)
+        _ = try await send("stop")
+        #expect(try await settings().course?.value == .stop)
+    }
+
+    @Test(
+        "A wrong number of slots and an unknown worker change nothing",
+        arguments: ["", "0", "-1", "10001", "x", "1e3"]
+    )
+    func wrong(_ slots: String) async throws {
+        _ = try await start()
+        #expect(try await desk("/workers/slots?id=\(worker)", .post, form: "slots=\(slots)").status == 400)
+        #expect(try await desk("/workers/stop?id=none", .post).status == 404)
+        #expect(try await desk("/workers/stop", .post).status == 404)
+        #expect(try await settings().isEmpty)
+        #expect(try await desk("/workers/show?id=%3Cb%3E").status == 404)
+    }
+
+    @Test(
+        "An operator makes workers quiet, but stops and resizes none; a viewer does nothing; read-only has no address"
+    )
+    func roles() async throws {
+        _ = try await start()
+        for action in WorkerAction.allCases {
+            let path = "/workers/\(action.rawValue)?id=\(worker)"
+            #expect(try await desk(path, .post, as: .viewer, form: "slots=2").status == 403)
+            #expect(try await desk(path, as: .viewer).status == 403)
+            let status = try await Desk(isReadOnly: true)(path, .post, form: "slots=2").status
+            #expect([404, 405].contains(status))
+        }
+        for action in ["stop", "slots"] {
+            #expect(
+                try await desk("/workers/\(action)?id=\(worker)", .post, as: .operate, form: "slots=2").status == 403
+            )
+        }
+        #expect(try await settings().isEmpty)
+        #expect(try await desk("/workers/quiet?id=\(worker)", .post, as: .operate).status == 303)
+        #expect(try await !desk("/workers/show?id=\(worker)", as: .viewer).text.contains("/workers/quiet"))
+    }
+}
