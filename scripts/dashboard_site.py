@@ -6,8 +6,10 @@ import subprocess
 from sites import Site
 
 # Operations that the pages show, by the texts of their ids.
-OPERATIONS = ["running", "finished", "dead", "retrying", "blocked", "scheduled", "held", "ready", "unhandled", "cancelled", "program"]
-HOSTILE = "<b>bold</b>\u202egpj.exe \u001b[31m"
+OPERATIONS = ["running", "finished", "dead", "retrying", "blocked", "scheduled", "held", "ready", "unhandled", "cancelled", "program", "hostile", "hostile-runs"]
+# Text in every place that takes one; scripts/page_rules.js looks for its element and its characters.
+MARKUP = "<img data-hostile src=//x.test>\"'&amp;"
+HOSTILE = MARKUP + "\u202egpj \u001b[31m"
 
 
 class DashboardSite(Site):
@@ -46,11 +48,12 @@ class DashboardSite(Site):
             {"name": "fail", "queue": "mail", "id": "dead", "attempts": 2, "args": {"message": f"no space left on /data {HOSTILE}", "retryable": False}},
             {"name": "sleep", "queue": "mail", "id": "goes", "args": {"seconds": 0}},
         )
+        self.hostile()
         self.sluice("worker", "-q", "mail", "--allow", "exec", "-c", "8", "--burst", "--name", "burst")
         self.wait("the end of the first work", lambda: self.count("dead") == 8)
         lost = self.start(self.binary, "worker", "-q", "video", "-c", "2", "--name", "video-lost", "--lease", "5s")
         self.enqueue({"name": "sleep", "queue": "video", "args": {"seconds": 7200}})
-        self.wait("an operation of the lost worker", lambda: self.count("executing") == 1)
+        self.wait("an operation of the lost worker", lambda: self.count("executing") == 2)
         lost.kill()
         lost.wait()
         group = self.sluice("group", "open", "nightly", "-q", "video", "--id", "nightly", "-o", "id").strip().split("\n")[0]
@@ -70,19 +73,36 @@ class DashboardSite(Site):
         )
         self.sluice("queue", "limit", "video", "concurrency=6", "rate=100/s")
         self.sluice("hold", "video/held", "--reason", "ask Ann first")
-        self.sluice("queue", "pause", "billing", "--reason", "audit", "--for", "10h")
+        self.sluice("queue", "pause", "billing", "--reason", HOSTILE, "--for", "10h")
         self.sluice("cancel", "billing/cancelled", "-y", "--reason", "customer 7 has left")
         self.sluice("schedule", "add", "nightly", "noop", "--cron", "0 3 * * *", "--tz", "Europe/Berlin", "-q", "mail")
         self.sluice("schedule", "add", "often", "noop", "--every", "10m", "-q", "mail")
+        self.sluice("schedule", "run", "nightly")
         self.sluice("schedule", "pause", "often")
         for queue, name in ("video", "video-1"), ("mail", "mail-1"):
             self.start(self.binary, "worker", "-q", queue, "-c", "5", "--name", name, "--lease", "60s")
         self.wait("a lost worker, and work that runs", lambda: self.is_ready())
 
+    def hostile(self):
+        """Makes operations with hostile text in ids, tags, headers, arguments, reasons, progress and logs."""
+        program = pathlib.Path(self.folder, "hostile")
+        message = json.dumps({"progress": 0.5, "message": HOSTILE})
+        program.write_text(f"#!/usr/bin/env python3\nimport os, sys, time\nos.write(3, {message!r}.encode() + b'\\n')\n"
+                           f"print({HOSTILE!r}, file=sys.stderr, flush=True)\ntime.sleep(7200)\n")
+        program.chmod(0o755)
+        text = {"tags": [HOSTILE], "headers": {"tenant": MARKUP}, "args": {HOSTILE: HOSTILE}}
+        self.enqueue(
+            {"name": "Waits", "queue": "hostile", "id": "hostile"} | text,
+            {"name": "Waits", "queue": "hostile", "id": HOSTILE, "unique": MARKUP, "in": "9h"} | text,
+            {"name": "Hostile", "queue": "hostile", "id": "hostile-runs"} | text,
+        )
+        self.sluice("hold", "hostile/hostile", "--reason", HOSTILE)
+        self.start(self.binary, "worker", "-q", "hostile", "--handler", f"Hostile={program}", "--name", "hostile-1")
+
     def is_ready(self):
         workers = json.loads(self.sluice("workers", "ls", "-o", "json"))["workers"]
         counts = self.stats()["counts"]
-        return any(w["state"] == "LOST" for w in workers) and counts["executing"] >= 2 and counts["retrying"] >= 1
+        return any(w["state"] == "LOST" for w in workers) and counts["executing"] >= 4 and counts["retrying"] >= 1
 
     def contents(self):
         """Returns the contents of all keys that do not expire, as hashes."""

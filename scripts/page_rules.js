@@ -24,6 +24,13 @@
     }
   }
 
+  // Text of operations is text: scripts/dashboard_site.py puts an element and control characters into it.
+  for (const element of document.querySelectorAll("[data-hostile]")) found.add(`markup from an operation: ${element.outerHTML.slice(0, 80)}`);
+  const texts = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+    if (/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/.test(node.data)) found.add(`control characters: ${JSON.stringify(node.data.slice(0, 60))}`);
+  }
+
   // Structure
   if (!document.documentElement.lang) found.add("no language");
   if (!document.title.trim()) found.add("no title");
