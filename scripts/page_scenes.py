@@ -1,0 +1,230 @@
+"""What a person does with the dashboard, in a browser; and what the server does with requests that no browser sends."""
+import json
+import os
+import pathlib
+import socket
+import urllib.error
+import urllib.parse
+import urllib.request
+
+# Browsers allow six connections to a server.
+WINDOWS = 9
+# The most streams of a dashboard (Limits.streams)
+STREAMS = 1_000
+
+
+def badge(check, site):
+    """The badge says live, paused, polling and live again; a pause stops all requests."""
+    tab, where = check.tab, "badge"
+    tab.open(site.home)
+    tab.until("document.getElementById('badge').classList.contains('live')")
+    tab.click("#pause", loads=False)
+    check.expect(where, "paused", tab.evaluate("document.getElementById('badge').className") == "badge paused")
+    tab.evaluate("document.getElementById('page').isFirst = true")
+    before = len(tab.requests)
+    site.enqueue({"name": "noop", "queue": "billing"})
+    let_updates_come(tab)
+    check.expect(where, "a pause is a pause", tab.evaluate("document.getElementById('page').isFirst") and len(tab.requests) == before)
+    tab.click("#pause", loads=False)
+    tab.until("document.getElementById('badge').classList.contains('live')")
+    check.take_problems(where)
+    # A browser without shared workers, whose stream is cut
+    script = tab.call("Page.addScriptToEvaluateOnNewDocument", source="delete window.SharedWorker")["identifier"]
+    tab.open(site.home)
+    tab.until("document.getElementById('badge').classList.contains('live')")
+    tab.call("Network.setBlockedURLs", urls=[site.home + "/live*"])
+    tab.open(site.home)
+    tab.until("document.getElementById('badge').classList.contains('polling')")
+    tab.evaluate("document.getElementById('page').isFirst = true")
+    tab.until("!document.getElementById('page').isFirst")
+    tab.call("Network.setBlockedURLs", urls=[])
+    tab.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+    for text in tab.take_problems():
+        if "/live" not in text:
+            check.fail(where, text)
+
+
+def let_updates_come(tab):
+    """Lets a time pass in which updates come: the badge counts the age on, second by second."""
+    for _ in range(3):
+        text = tab.evaluate("document.getElementById('badge-text').textContent")
+        tab.until(f"document.getElementById('badge-text').textContent !== {text!r}")
+
+
+def still(check, site):
+    """Nothing moves while text is selected, a field has the focus, or the pointer is over a row of a list."""
+    tab = check.tab
+    begins = {
+        "the pointer over a row": "",
+        "a selection": "getSelection().selectAllChildren(document.querySelector('main table'))",
+        "a field": "document.querySelector('form.search input').focus()",
+    }
+    for what, begin in begins.items():
+        tab.open(site.home + "/ops")
+        tab.until("document.getElementById('badge').classList.contains('live')")
+        if begin:
+            tab.evaluate(begin)
+        else:
+            place = tab.evaluate("(() => { const box = document.querySelector('main tbody tr').getBoundingClientRect(); return [box.x + 9, box.y + 9]; })()")
+            tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
+            tab.until("document.querySelector('main tbody:hover')")
+        tab.evaluate("document.getElementById('page').isFirst = true")
+        let_updates_come(tab)
+        check.expect("still", f"no update with {what}", tab.evaluate("document.getElementById('page').isFirst"))
+        tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=0, y=0)
+        tab.evaluate("getSelection().removeAllRanges(), document.activeElement.blur()")
+        tab.until("!document.getElementById('page').isFirst")
+    check.take_problems("still")
+
+
+def windows(check, site):
+    """More windows than a browser has connections to a server are all kept current."""
+    tabs = []
+    for _ in range(WINDOWS):
+        tab = check.tab.browser.tab(site.home, is_window=True)
+        tab.open(site.home)
+        tabs.append(tab)
+    for tab in tabs:
+        tab.until("document.getElementById('badge').classList.contains('live')")
+        tab.evaluate("document.getElementById('page').isFirst = true")
+    for tab in tabs:
+        tab.until("!document.getElementById('page').isFirst")
+        for text in tab.take_problems():
+            check.fail("windows", text)
+        tab.close()
+
+
+def update(check, site):
+    """A page shows the end of its operation by itself."""
+    tab, where = check.tab, "update"
+    site.enqueue({"name": "exec", "queue": "update", "id": "watched", "args": {"argv": ["cat", f"{site.folder}/gate"]}})
+    gate = pathlib.Path(site.folder, "gate")
+    os.mkfifo(gate)
+    site.start(site.binary, "worker", "-q", "update", "--allow", "exec", "--name", "update-1")
+    tab.open(f"{site.home}/ops/watched")
+    tab.until("document.querySelector('main .state.executing')")
+    gate.write_text("done\n")
+    tab.until("document.querySelector('main .state.finished')")
+    check.take_problems(where)
+
+
+def change(check, site, id, with_script):
+    """Cancels and retries an operation by clicks."""
+    tab, where = check.tab, f"changes {'with' if with_script else 'without'} script"
+    tab.run_scripts(with_script)
+    tab.open(f"{site.home}/ops/{id}")
+    tab.click("a[href*='/cancel']")
+    if with_script:
+        check.page(tab.evaluate("location.href"))
+    tab.click("main form button[type=submit], main form button:not([type])")
+    check.expect(where, "the operation is cancelled", state(site, id) == "cancelled" and tab.evaluate("!!document.querySelector('main .notice.good')"))
+    tab.click("a[href*='/retry']")
+    tab.click("main form button[type=submit], main form button:not([type])")
+    check.expect(where, "the operation waits again", state(site, id) == "ready")
+    tab.run_scripts(True)
+    check.take_problems(where)
+
+
+def state(site, id):
+    return json.loads(site.sluice("show", f"billing/{id}", "-o", "json"))["state"]
+
+
+def plain(check, site):
+    """Without scripts, the list, its query and the pages of the navigation work by links and forms."""
+    tab, where = check.tab, "without script"
+    tab.run_scripts(False)
+    tab.open(site.home)
+    check.expect(where, "no mark of updates", tab.evaluate("document.getElementById('badge').className") == "badge read")
+    tab.click("nav a[href$='/ops']")
+    tab.evaluate("document.querySelector('form.search input').value = 'queue:video state:scheduled'")
+    tab.click("form.search button")
+    check.expect(where, "the list is filtered", tab.evaluate("document.querySelectorAll('main tbody tr').length") == 1)
+    tab.click("main tbody a[href*='/ops/']")
+    check.expect(where, "the operation is shown", tab.evaluate("!!document.querySelector('main .state.scheduled')"))
+    tab.run_scripts(True)
+    check.take_problems(where)
+
+
+def failures(check, site):
+    """Pages that are not there say so, as pages."""
+    tab = check.tab
+    for address, status in ("/none", 404), ("/ops/nothing-like-it", 404), ("/assets/none", 404):
+        tab.expected = {status}
+        tab.open(site.home + address)
+        check.expect(address, f"status {status}", tab.status == status)
+        for text in check.rules(needs_command=False):
+            check.fail(address, text)
+        check.take_problems(address)
+    tab.expected = set()
+
+
+def reads(check, site):
+    """GET and HEAD of every address that any page links to leave Redis as it is."""
+    cookie = "; ".join(f"{each['name']}={each['value']}" for each in check.tab.call("Network.getCookies")["cookies"])
+    # Work changes Redis, so it ends first, except for the server and the dashboard.
+    for child in site.children:
+        if child not in (site.server, site.server_process):
+            child.kill()
+            child.wait()
+    check.tab.open("about:blank")
+    before = site.contents()
+    for address in sorted(check.known):
+        for method in "GET", "HEAD":
+            request = urllib.request.Request(address, method=method, headers={"Cookie": cookie})
+            try:
+                with urllib.request.urlopen(request) as answer:
+                    answer.read()
+            except urllib.error.HTTPError as error:
+                check.expect(address, f"status {error.code} of {method} is below 500", error.code < 500)
+    after = site.contents()
+    changed = [key for key in before | after if before.get(key) != after.get(key)]
+    check.expect("reads", f"{len(check.known)} addresses change nothing, but: {changed}", not changed)
+    print(f"     {len(check.known)} addresses, {len(before)} keys", flush=True)
+
+
+def limits(check, site):
+    """Large bodies and headers are refused, streams are limited, and a request that does not arrive is closed."""
+    host, port = urllib.parse.urlsplit(site.home).netloc.split(":")
+    cookie = "; ".join(f"{each['name']}={each['value']}" for each in check.tab.call("Network.getCookies")["cookies"])
+
+    def connect(text):
+        link = socket.create_connection((host, int(port)), timeout=300)
+        link.sendall(text.encode())
+        return link
+
+    def status(text, more=b""):
+        """Returns the status of an answer; 0 if the connection is closed without one."""
+        with connect(text) as link:
+            try:
+                link.sendall(more)
+            except OSError:
+                pass  # The answer comes before the end of the request.
+            try:
+                line = link.recv(65_536).split(b"\r\n")[0].split()
+            except ConnectionResetError:
+                return 0
+            return int(line[1]) if len(line) > 1 else 0
+
+    head = f"Host: {host}:{port}\r\nCookie: {cookie}\r\n"
+    form = f"POST /theme HTTP/1.1\r\n{head}Sec-Fetch-Site: same-origin\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    body = b"theme=" + b"x" * 2_000_000
+    check.expect("limits", "a body of 2 MB is refused", status(f"{form}Content-Length: {len(body)}\r\n\r\n", body) in (0, 413))
+    check.expect("limits", "a header of 100 KB is refused", status(f"GET / HTTP/1.1\r\n{head}X: {'x' * 100_000}\r\n\r\n") in (0, 400, 413, 431))
+    check.expect("limits", "1,000 headers are refused", status(f"GET / HTTP/1.1\r\n{head}" + "X: x\r\n" * 1000 + "\r\n") in (0, 400, 413, 431))
+    check.expect("limits", "an address of 100 KB is refused", status(f"GET /{'x' * 100_000} HTTP/1.1\r\n{head}\r\n") in (0, 400, 404, 413, 414, 431))
+    check.expect("limits", "no HTTP is refused", status("hello\r\n\r\n") in (0, 400))
+    waiting = connect(f"GET / HTTP/1.1\r\n{head}X-Never: ")
+    streams = []
+    for _ in range(STREAMS):
+        streams.append(connect(f"GET /live HTTP/1.1\r\n{head}\r\n"))
+    refused = 0
+    for link in streams:
+        refused += not link.recv(16).startswith(b"HTTP/1.1 200")
+    check.expect("limits", f"{STREAMS} streams are served, {refused} were not", refused == 0)
+    check.expect("limits", "one more is refused", status(f"GET /live HTTP/1.1\r\n{head}\r\n") == 503)
+    check.expect("limits", "pages are served beside them", status(f"GET / HTTP/1.1\r\n{head}\r\n") == 200)
+    for link in streams:
+        link.close()
+    check.expect("limits", "a request that does not arrive is closed", waiting.recv(1 << 16)[:12] in (b"", b"HTTP/1.1 408", b"HTTP/1.1 400"))
+    waiting.close()
+    check.expect("limits", "the dashboard runs", site.server_process.poll() is None and status(f"GET /healthz HTTP/1.1\r\n{head}\r\n") == 200)
