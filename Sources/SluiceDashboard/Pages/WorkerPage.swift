@@ -88,7 +88,7 @@ struct WorkerPage {
                 .class("dim"),
                 text: "One lane for each slot, in the order of starts"
                     + (slots > SlotChart.mostLanes ? ", the first \(SlotChart.mostLanes)" : "")
-                    + ". Redis does not keep which worker ran an operation that has ended, so only running ones are drawn."
+                    + ". Only running operations are drawn: the worker of an operation that has ended is not known here."
             )
             if running.isEmpty {
                 Empty.markup("This worker runs nothing.")

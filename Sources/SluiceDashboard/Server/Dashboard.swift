@@ -21,9 +21,10 @@ public struct Dashboard: Sendable {
         public enum Role: Sendable {
             /// Reads everything, changes nothing.
             case viewer
-            /// Also cancels, retries, holds and releases operations, and pauses queues.
+            /// Also cancels, retries, holds and releases operations, pauses queues and schedules, runs schedules now,
+            /// and makes workers quiet.
             case `operator`
-            /// Also removes operations.
+            /// Also removes operations and schedules, stops workers, and changes their slots.
             case admin
         }
 
