@@ -139,4 +139,11 @@ struct RouteTests {
         let changing = Set(routes(Desk(isReadOnly: true), .post)).subtracting(Self.frame)
         #expect(changing.isEmpty, "\(changing)")
     }
+
+    @Test("All files together are below 150 KB, and the scripts below 40 KB, even without compression")
+    func sizes() {
+        let scripts = [Asset.script, Asset.stream].map(\.bytes.count).reduce(0, +)
+        #expect(scripts < 40_000)
+        #expect(Asset.all.map(\.bytes.count).reduce(0, +) < 150_000)
+    }
 }
