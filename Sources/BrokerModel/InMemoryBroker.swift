@@ -24,6 +24,8 @@ package final class InMemoryBroker: Broker {
     struct State {
         var queues: [String: QueueModel] = [:]
         var listeners = Listeners()
+        /// The changes of many operations, oldest first.
+        var changes: [StoredChange] = []
     }
 
     /// Runs one script call: changes the model, then notifies all listeners, in the same order for all callers.

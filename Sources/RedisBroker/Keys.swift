@@ -12,6 +12,9 @@ struct Keys: Sendable {
     /// The number of the namespace's protocol. In a cluster, this key has the slot of `queues`.
     var protocolNumber: String { "{\(queues)}:protocol" }
 
+    /// The changes of many operations. In a cluster, this key has the slot of `queues`.
+    var changes: String { "{\(queues)}:changes:meta" }
+
     /// The start of every key and channel of a queue. The hash tag puts all keys of the queue into one slot of a
     /// cluster.
     func prefix(_ queue: String) -> String { "{\(namespace)/\(queue)}:" }

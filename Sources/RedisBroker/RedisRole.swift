@@ -19,7 +19,7 @@ package enum RedisRole: String, Sendable, CaseIterable {
         let keys = Keys(namespace: namespace)
         return [
             "resetkeys", "resetchannels", "-@all", "~\(keys.prefixPattern)", "~\(keys.queues)",
-            "~\(keys.protocolNumber)", "&\(keys.prefixPattern)",
+            "~\(keys.protocolNumber)", "~\(keys.changes)", "&\(keys.prefixPattern)",
         ]
             + commands.sorted().map { "+\($0)" }
     }

@@ -18,6 +18,7 @@ package enum BrokerConformance {
         + runningAgain + remembering + scheduling
         + settingAside + cancellingQueues + standing + operating + holding + editing + ending + reading + walking
         + changeKinds
+        + storingChanges
         + waiting
         + announcing
         + losing

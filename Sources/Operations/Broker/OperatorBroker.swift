@@ -109,7 +109,7 @@ extension MonitorBroker {
 }
 
 /// The calls of an operator: reads and changes of queues.
-package protocol OperatorBroker: MonitorBroker, ScheduleChanging, OperationCancelling, LinkingBroker {
+package protocol OperatorBroker: MonitorBroker, ScheduleChanging, OperationCancelling, LinkingBroker, ChangeStoring {
     /// Cancels all operations that are in the queue at this moment, in constant time.
     ///
     /// - Returns: how many were waiting, and how many run and were asked to stop.

@@ -4,6 +4,7 @@ enum ScriptIncludes {
         switch name {
         // base
         case "base": PackageResources.base_lua
+        case "change_heads": PackageResources.change_heads_lua
         case "clock": testClock ? PackageResources.test_clock_lua : PackageResources.clock_lua
         case "events": PackageResources.events_lua
         case "flush": PackageResources.flush_lua

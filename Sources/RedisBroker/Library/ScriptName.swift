@@ -40,6 +40,11 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case pause
     case setLimits
     case controlWorker
+    case addChange
+    case takeChange
+    case saveChange
+    case stopChange
+    case changes
     case awaitEnd
     case details
     case page
@@ -116,6 +121,11 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .pause: Entry("pause", { PackageResources.pause_lua }, .operator)
         case .setLimits: Entry("set_limits", { PackageResources.set_limits_lua }, .operator)
         case .controlWorker: Entry("control_worker", { PackageResources.control_worker_lua }, .operator)
+        case .addChange: Entry("add_change", { PackageResources.add_change_lua }, .operator)
+        case .takeChange: Entry("take_change", { PackageResources.take_change_lua }, .operator)
+        case .saveChange: Entry("save_change", { PackageResources.save_change_lua }, .operator)
+        case .stopChange: Entry("stop_change", { PackageResources.stop_change_lua }, .operator)
+        case .changes: Entry("changes", { PackageResources.changes_lua }, .monitor, .operator)
         case .awaitEnd: Entry("await_end", { PackageResources.await_end_lua }, .producer, .worker, .operator)
         case .details: Entry("details", { PackageResources.details_lua }, .producer, .worker, .monitor, .operator)
         case .page: Entry("page", { PackageResources.page_lua }, .producer, .monitor, .operator)

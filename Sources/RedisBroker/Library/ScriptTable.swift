@@ -10,7 +10,8 @@ enum ScriptTable {
 
             Written by `sluice redis script > docs/scripts.md` from the scripts themselves; a test compares. Every call has the key
             `{NAMESPACE/QUEUE}:meta` and the prefix of the queue's channels; all other keys are made from the first one. `id` stands for a
-            record, whose key is the operation's id.
+            record, whose key is the operation's id. Only the scripts of changes (`*_change`, `changes`) have another key instead:
+            `{NAMESPACE:queues}:changes:meta`.
 
             | script | what it does | roles | keys | commands |
             |---|---|---|---|---|

@@ -12,6 +12,7 @@ struct FailurePage: Sendable {
                 tag("p", text: failure.message)
                 for note in failure.notes { tag("p", .class("dim"), text: note) }
                 if failure.offersLogin { login }
+                if let next = failure.next { tag("a", .class("button main"), .href(next.link), text: next.title) }
                 if let command = failure.command { CommandLineView.markup(command) }
             }
         }

@@ -132,9 +132,26 @@ struct OperationsPage {
             if rows.isEmpty {
                 Empty.markup(result.scanned > 0 || !typed.isEmpty ? "No operation matches." : "No operation.")
             } else {
-                TableView.markup("Operations", Self.columns, rows.map(row), classes: "operations")
+                MarkForm.markup(visit, query: typed, state: state, count: matching) { canMark in
+                    TableView.markup(
+                        "Operations",
+                        (canMark ? [""] : []) + Self.columns,
+                        rows.map { (canMark ? [MarkForm.cell($0)] : []) + row($0) },
+                        classes: "operations"
+                    )
+                }
             }
             coverage
+        }
+    }
+
+    /// The number of operations that match, if Redis has counted them.
+    private var matching: Int? {
+        guard !query.filtersRows else { return nil }
+        let allowed = Set(query.queues(of: board.snapshot.queues.map(\.queue)))
+        let states = state.map { [$0] } ?? query.states
+        return board.snapshot.queues.filter { allowed.contains($0.queue) }.reduce(0) { sum, queue in
+            states.reduce(sum) { $0 + (queue.counts[$1] ?? 0) }
         }
     }
 

@@ -22,12 +22,14 @@ enum Permission: Sendable, CaseIterable {
     case quietWorker
     /// Stops a worker, or changes its slots.
     case changeWorker
+    /// A change of all operations at once.
+    case all
 
     /// The lowest role with this right.
     var least: Role {
         switch self {
         case .cancel, .retry, .hold, .release, .pause, .runSchedule, .quietWorker: .operate
-        case .remove, .changeWorker: .admin
+        case .remove, .all, .changeWorker: .admin
         }
     }
 }

@@ -36,7 +36,7 @@ package struct DashboardServer: Sendable {
         onStart: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
     ) -> some ApplicationProtocol {
         let options = site.options
-        return Application(
+        var application = Application(
             router: Routes(site: site).router(),
             server: .http1(
                 configuration: .init(
@@ -56,6 +56,8 @@ package struct DashboardServer: Sendable {
             onServerRunning: { channel in await onStart(channel.localAddress?.port ?? options.port) },
             logger: Logger(label: "sluice.dashboard") { _ in SwiftLogNoOpLogHandler() }
         )
+        if !options.isReadOnly { application.addServices(ChangeService(runner: site.changes)) }
+        return application
     }
 }
 

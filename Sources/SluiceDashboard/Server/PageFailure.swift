@@ -13,6 +13,13 @@ struct PageFailure: Error, Equatable {
     var command: [String]?
     /// Whether the page has a field for a token.
     var offersLogin = false
+    /// The page on which to go on.
+    var next: NextPage?
+
+    struct NextPage: Equatable {
+        var link: Link
+        var title: String
+    }
 
     static func notFound(_ message: String, notes: [String] = []) -> PageFailure {
         PageFailure(status: .notFound, title: "Not found", message: message, notes: notes)

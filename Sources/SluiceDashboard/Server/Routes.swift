@@ -57,6 +57,7 @@ struct Routes: Sendable {
         page(group, "about") { visit in AboutPage(visit: visit).content }
         LiveRoute(site: site).add(to: group)
         APIRoutes(site: site).add(to: group)
+        ChangeRoutes(routes: self).add(to: group)
         if !site.options.isReadOnly {
             ActionRoutes(routes: self).add(to: group)
             ScheduleRoutes(routes: self).add(to: group)

@@ -8,6 +8,7 @@ struct Site: Sendable {
     let options: DashboardOptions
     let client: SluiceClient
     let loop: SnapshotLoop
+    let changes: ChangeRunner
     let sessions = Sessions()
     let streams = StreamCount(limit: Limits.streams)
     let requests = RequestLimit(atOnce: Limits.requestsAtOnce, waiting: Limits.requestsWaiting)
@@ -23,6 +24,7 @@ struct Site: Sendable {
     ) {
         (self.client, self.options, self.onLogin) = (client, options, onLogin)
         loop = SnapshotLoop(client.broker, interval: options.interval, patience: options.patience)
+        changes = ChangeRunner(client.broker, view: options.view) { [loop] in await loop.expire() }
         links = Links(basePath: options.basePath)
     }
 

@@ -30,7 +30,9 @@ package struct ChangeWalk: Sendable {
     /// Called after each page with what was found so far; true ends the walk.
     private let stop: @Sendable (Result) -> Bool
     /// The queues of the query, with the highest sequence number of each when the walk began.
-    private let queues: [(name: String, sequence: Int64)]
+    private var queues: [(name: String, sequence: Int64)]
+    /// Leaves out operations that match.
+    private var isLeftOut: @Sendable (OperationDetail) -> Bool = { _ in false }
     /// The server's time when the walk began.
     private let now: Int64
 
@@ -88,7 +90,25 @@ package struct ChangeWalk: Sendable {
     private init(_ walk: ChangeWalk, stop: @escaping @Sendable (Result) -> Bool) {
         (broker, query, view, needsRecord) = (walk.broker, walk.query, walk.view, walk.needsRecord)
         (queues, unknownQueues, now, total) = (walk.queues, walk.unknownQueues, walk.now, walk.total)
+        isLeftOut = walk.isLeftOut
         self.stop = stop
+    }
+
+    /// The highest sequence number of each queue when the walk began.
+    package var starts: [String: Int64] { Dictionary(queues.map { ($0.name, $0.sequence) }) { first, _ in first } }
+
+    /// Returns the walk as if it had begun earlier, with these highest sequence numbers.
+    package func existing(_ starts: [String: Int64]) -> ChangeWalk {
+        var walk = self
+        walk.queues = queues.compactMap { queue in starts[queue.name].map { (queue.name, $0) } }
+        return walk
+    }
+
+    /// Returns the walk without the operations for which the closure returns true.
+    package func leavingOut(_ isLeftOut: @escaping @Sendable (OperationDetail) -> Bool) -> ChangeWalk {
+        var walk = self
+        walk.isLeftOut = isLeftOut
+        return walk
     }
 
     /// Returns the walk with a closure that is called after each page. The walk ends when the closure returns true.
@@ -183,7 +203,9 @@ package struct ChangeWalk: Sendable {
                 others += page.leftOut
                 for operation in page.operations {
                     let header = operation.record.header
-                    guard header.sequence <= queue.sequence, !handled.contains(header.sequence) else { continue }
+                    guard header.sequence <= queue.sequence, !handled.contains(header.sequence),
+                        !isLeftOut(operation)
+                    else { continue }
                     let match = query.match(operation, now: now, view: view)
                     if match == .unread { unread += 1 }
                     guard match == .yes, header.tracked || !needsRecord else {
@@ -218,7 +240,7 @@ package struct ChangeWalk: Sendable {
         result.unread = max(result.unread, before.unread + all.unread)
         let found = all.found.filter { operation in
             let header = operation.record.header
-            return header.sequence <= queue.sequence && !handled.contains(header.sequence)
+            return header.sequence <= queue.sequence && !handled.contains(header.sequence) && !isLeftOut(operation)
         }
         for start in stride(from: 0, to: found.count, by: SluiceDefaults.batch) {
             result.isStopped = stop(result)

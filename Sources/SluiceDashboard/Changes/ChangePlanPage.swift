@@ -1,0 +1,150 @@
+import Operations
+import SluiceOperator
+import TerminalText
+
+/// The plan of a change of many operations, with the form that confirms it.
+struct ChangePlanPage {
+    let visit: Visit
+    let target: ChangeTarget
+    let plan: ChangePlan
+
+    init(_ visit: Visit, _ target: ChangeTarget, _ plan: ChangePlan) {
+        (self.visit, self.target, self.plan) = (visit, target, plan)
+    }
+
+    private var action: OperationAction { target.action }
+    private var number: String { QuantityText.grouped(plan.count) }
+    private var operations: String { plan.count == 1 ? "operation" : "operations" }
+
+    var content: PageContent {
+        let question = "\(action.title) \(plan.isExact ? "" : "at least ")\(number) \(operations)?"
+        return PageContent(question, .operations, command: target.command, isLive: false) {
+            tag("div", .class("panel plan")) {
+                tag("h1", text: question)
+                tag("p") { subject }
+                for sentence in plan.unknownQueues { Notice.markup(.warning, sentence) }
+                counts
+                tag("p", .class("dim"), text: action.effect)
+                consequences
+                if plan.count > 0 { form } else { nothing }
+                samples
+            }
+        }
+    }
+
+    @MarkupBuilder private var subject: Markup {
+        switch target.target {
+        case .marked(let addresses): "\(QuantityText.grouped(addresses.count)) marked"
+        case .matching(let text):
+            if text.isEmpty {
+                tag("b", text: "All operations of the namespace")
+            } else {
+                "All that match "
+                tag("code", text: text)
+            }
+        }
+        plan.isExact ? " – counted, exact" : " – the count stops after 100,000 operations; more may match"
+    }
+
+    private var counts: Markup {
+        let order = OperationState.allCases.filter { (plan.states[$0] ?? 0) > 0 }
+        let allowed = Set(action.kind.allowed)
+        var rows = order.map { state in
+            [
+                Cell("State") { StateView.markup(state) },
+                Cell.count("Operations", plan.states[state] ?? 0),
+                .text(
+                    "Effect",
+                    allowed.contains(state) ? action.kind.participle : "refused: the state does not allow it",
+                    role: allowed.contains(state) ? .plain : .dim
+                ),
+            ]
+        }
+        if plan.missing > 0 {
+            rows.append([
+                .text("State", "gone"), .count("Operations", plan.missing), .text("Effect", "none", role: .dim),
+            ])
+        }
+        if plan.unread > 0 {
+            rows.append([
+                .text("State", "encrypted"), .count("Operations", plan.unread),
+                .text("Effect", "not compared, because no key is set", role: .dim),
+            ])
+        }
+        return TableView.markup("Operations by state", ["State", "Operations", "Effect"], rows)
+    }
+
+    private var consequences: Markup? {
+        guard !plan.consequences.isEmpty else { return nil }
+        return tag("ul", .class("consequences")) { plan.consequences.map { tag("li", text: $0) } }
+    }
+
+    private var nothing: Markup {
+        parts {
+            Notice.markup(.warning, "No operation can be \(action.kind.participle).")
+            tag("a", .class("button"), .href(target.list(visit.links)), text: "Back")
+        }
+    }
+
+    private func hidden(_ name: StaticString, _ value: String?) -> Markup? {
+        value.map { void("input", .named("type", "hidden"), .name(name), .value($0)) }
+    }
+
+    private var form: Markup {
+        tag("form", .class("confirm"), .named("method", "post"), .action(visit.links.to("changes"))) {
+            hidden("action", action.rawValue)
+            hidden("q", target.typed)
+            hidden("state", target.state?.rawValue)
+            hidden("ids", target.ids)
+            hidden("scope", target.ids == nil ? "all" : "marked")
+            hidden("count", "\(plan.count)")
+            hidden("digest", target.digest(count: plan.count))
+            // Sent twice, the form makes one change.
+            hidden("change", OperationID().description)
+            field("Reason, which others can read", "reason", limit: "500")
+            if action == .retry {
+                field("Spread over a time, such as 10m; empty = all now", "spread", limit: "20")
+            }
+            field("Type \(plan.count) to confirm", "typed", limit: "20", mode: "numeric")
+            tag("div", .class("buttons")) {
+                tag(
+                    "button",
+                    .class(action.isFinal ? "danger" : "main"),
+                    text: "\(action.title) \(number) \(operations)"
+                )
+                tag("a", .class("button"), .href(target.list(visit.links)), text: "Back")
+            }
+        }
+    }
+
+    private func field(_ label: String, _ name: StaticString, limit: String, mode: String = "text") -> Markup {
+        tag("label") {
+            label
+            void(
+                "input",
+                .named("type", "text"),
+                .name(name),
+                .named("maxlength", limit),
+                .named("inputmode", mode),
+                .named("autocomplete", "off")
+            )
+        }
+    }
+
+    private var samples: Markup? {
+        let shown = plan.sample.prefix(ChangePreview.sampleSize)
+        guard !shown.isEmpty else { return nil }
+        let rows = shown.map { detail in
+            [
+                Cell("Operation", "id") { OperationLink.markup(detail.id, queue: detail.queue, visit.links) },
+                Cell("State") { StateView.markup(detail.state) },
+                Cell("Name", "name") { detail.title(visit.view) },
+                .text("Queue", detail.queue),
+            ]
+        }
+        return parts {
+            tag("h2", text: plan.count > shown.count ? "The first \(shown.count)" : "Operations")
+            TableView.markup("Samples", ["Operation", "State", "Name", "Queue"], rows)
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import Hummingbird
+import Operations
+import SluiceOperator
+import TerminalText
+
+/// The pages of changes of many operations, and the requests that begin and stop them.
+struct ChangeRoutes: Sendable {
+    private static let reasonLength = 500
+
+    let routes: Routes
+    private var site: Site { routes.site }
+
+    func add(to group: RouterGroup<DashboardContext>) {
+        routes.page(group, "changes") { visit in try await ChangesPage(visit).content }
+        if !site.options.isReadOnly { addActions(to: group) }
+        routes.page(group, "changes/:id") { visit in try await ChangePage(visit).content }
+    }
+
+    private func addActions(to group: RouterGroup<DashboardContext>) {
+        routes.page(group, "changes/new") { visit in
+            let target = try ChangeTarget(visit.query)
+            try require(target, visit.visitor)
+            return try await ChangePlanPage(visit, target, plan(target)).content
+        }
+        group.post("changes") { request, context in try await begin(request, context) }
+        routes.page(group, "changes/:id/stop") { visit in try await stopQuestion(visit) }
+        group.post("changes/:id/stop") { request, context in try await stop(request, context) }
+    }
+
+    /// - Throws: `PageFailure` if the visitor does not have the rights.
+    private func require(_ target: ChangeTarget, _ visitor: Visitor?) throws(PageFailure) {
+        for permission in target.permissions { _ = try permission.require(visitor) }
+    }
+
+    private func plan(_ target: ChangeTarget) async throws -> ChangePlan {
+        try await ChangePlan(target.action.kind, target.target, broker: site.broker, view: site.options.view)
+    }
+
+    // MARK: Begin
+
+    private func begin(_ request: Request, _ context: DashboardContext) async throws -> Response {
+        // Every change of operations needs at least this right, so a viewer learns nothing else.
+        _ = try Permission.cancel.require(context.visitor)
+        let form = try await request.form()
+        let target = try ChangeTarget(form)
+        try require(target, context.visitor)
+        guard let visitor = context.visitor, let id = form["change"].flatMap({ OperationID($0) }),
+            let shown = form["count"].flatMap(Int.init), form["digest"] == target.digest(count: shown)
+        else { throw refusal("The change is not the one that the plan has shown.", target) }
+        let typed = (form["typed"] ?? "").filter { !" ,.'\u{A0}\u{202F}".contains($0) }
+        guard typed == "\(shown)" else {
+            throw refusal("Type \(shown) to confirm. The field had “\(form["typed"] ?? "")”.", target)
+        }
+        let plan = try await plan(target)
+        guard plan.count > 0 else {
+            throw refusal("No operation is left that can be \(target.action.kind.participle).", target)
+        }
+        guard abs(plan.count - shown) <= max(10, shown / 10) else {
+            throw refusal(
+                "The plan has shown \(QuantityText.grouped(shown)) operations, and now they are "
+                    + "\(QuantityText.grouped(plan.count)).",
+                target
+            )
+        }
+        let job = ChangeJob(
+            target.action.kind,
+            target.target,
+            spread: try spread(form, target),
+            reason: String((form["reason"] ?? "").prefix(Self.reasonLength)),
+            by: visitor.name,
+            expected: plan.count
+        )
+        guard try await ChangeJobRun.store(job, as: id, starts: plan.starts, in: site.broker) else {
+            throw refusal("\(StoredChange.openLimit) changes have not ended. Wait for one, or stop one.", target)
+        }
+        await site.changes.start()
+        await site.loop.expire()
+        return Response.seeOther(site.links.to("changes", id.description))
+    }
+
+    private func spread(_ form: FormFields, _ target: ChangeTarget) throws -> Duration? {
+        guard target.action == .retry, let text = form["spread"] else { return nil }
+        do {
+            let spread = try DurationText.parse(text)
+            try TimeLimit.check(spread, "spread")
+            return spread
+        } catch { throw refusal("\(error)", target) }
+    }
+
+    private func refusal(_ message: String, _ target: ChangeTarget) -> PageFailure {
+        var failure = PageFailure(
+            status: .conflict,
+            title: "Nothing was changed",
+            message: message,
+            notes: ["Look at the plan again, and confirm it."]
+        )
+        failure.next = .init(link: target.plan(site.links), title: "New plan")
+        return failure
+    }
+
+    // MARK: Stop
+
+    private func find(_ text: String) async throws -> (StoredChange, ChangeJob) {
+        guard let id = OperationID(text), let change = try await site.broker.changes(id).changes.first,
+            let job = ChangeJob(change.definition)
+        else { throw PageFailure.notFound("There is no change \(text).") }
+        return (change, job)
+    }
+
+    private func stopQuestion(_ visit: Visit) async throws -> PageContent {
+        let (change, job) = try await find(visit.parameters.name("id"))
+        _ = try job.kind.permission.require(visit.visitor)
+        return ConfirmationPage(
+            place: .operations,
+            question: "Stop this change?",
+            subject: parts { ChangeText.title(job) },
+            effect: "The step under way is finished. Operations that are changed already stay changed.",
+            button: "Stop",
+            isFinal: true,
+            takesReason: false,
+            target: site.links.to("changes", change.id.description, "stop"),
+            back: site.links.to("changes", change.id.description),
+            command: job.command
+        ).content
+    }
+
+    private func stop(_ request: Request, _ context: DashboardContext) async throws -> Response {
+        _ = try Permission.cancel.require(context.visitor)
+        let (change, job) = try await find(context.parameters.name("id"))
+        let visitor = try job.kind.permission.require(context.visitor)
+        guard try await site.broker.stopChange(change.id, by: visitor.name) else {
+            throw PageFailure(status: .conflict, title: "Nothing was changed", message: "The change has ended already.")
+        }
+        await site.loop.expire()
+        return Response.seeOther(site.links.to("changes", change.id.description))
+    }
+}
+
+extension ChangeKind {
+    var permission: Permission {
+        switch self {
+        case .cancel: .cancel
+        case .retry: .retry
+        case .hold: .hold
+        case .release: .release
+        case .remove: .remove
+        }
+    }
+}
+
+extension ChangeJob {
+    /// The words of the command that makes the change.
+    var command: [String] {
+        switch target {
+        case .matching(let text): [kind.verb, "-w", text.isEmpty ? "queue:*" : text]
+        case .marked(let addresses): [kind.verb] + addresses.map { "\($0.queue)/\($0.id)" }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Operations
+import SluiceOperator
+import TerminalText
+
+/// The boxes of a list's rows, and the bar with changes of the marked operations or of all that match.
+enum MarkForm {
+    /// - Parameters:
+    ///   - count: the number of operations that match; nil = unknown.
+    ///   - table: makes the table, with a column of boxes or without.
+    static func markup(
+        _ visit: Visit,
+        query: String,
+        state: OperationState?,
+        count: Int?,
+        _ table: (_ canMark: Bool) -> Markup
+    ) -> Markup {
+        let actions = OperationAction.allCases.filter { action in
+            visit.may(action.permission)
+                && (state.map { action.kind.allowed.contains($0) } ?? true)
+        }
+        guard !actions.isEmpty else { return table(false) }
+        let links = visit.links
+        return tag("form", .class("marks"), .named("method", "get"), .action(links.to("changes", "new"))) {
+            if !query.isEmpty { void("input", .named("type", "hidden"), .name("q"), .value(query)) }
+            if let state { void("input", .named("type", "hidden"), .name("state"), .value(state.rawValue)) }
+            tag("div", .class("bar")) {
+                scope("marked", "marked", isChosen: true)
+                if visit.may(.all) || !query.isEmpty || state != nil {
+                    scope(
+                        "all",
+                        "all that match" + (count.map { " (\(QuantityText.grouped($0)))" } ?? ""),
+                        isChosen: false
+                    )
+                }
+                actions.map { action in
+                    tag(
+                        "button",
+                        .class(action.isFinal ? "danger" : ""),
+                        .name("action"),
+                        .value(action.rawValue),
+                        text: action.title + "…"
+                    )
+                }
+                tag("a", .href(links.to("changes")), text: "Changes")
+            }
+            table(true)
+        }
+    }
+
+    private static func scope(_ value: String, _ label: String, isChosen: Bool) -> Markup {
+        tag("label") {
+            isChosen
+                ? void("input", .named("type", "radio"), .name("scope"), .value(value), .flag("checked"))
+                : void("input", .named("type", "radio"), .name("scope"), .value(value))
+            label
+        }
+    }
+
+    static func cell(_ detail: OperationDetail) -> Cell {
+        let address = "\(detail.queue)/\(detail.id)"
+        return Cell("Mark", "mark-cell") {
+            void(
+                "input",
+                .named("type", "checkbox"),
+                .name("mark"),
+                .value(address),
+                .named("aria-label", "Mark \(detail.id)")
+            )
+        }
+    }
+}

@@ -1,0 +1,202 @@
+import Operations
+import Selectors
+import Synchronization
+
+/// Performs a stored change in steps, as long as it has the lease.
+///
+/// Before a step, the ids of its operations are stored, so a program that takes over knows which operations the last
+/// step may have changed. An operation is changed only if it existed when the change was stored, and if this change has
+/// not changed it yet: see `isChanged`.
+package struct ChangeJobRun: Sendable {
+    package static let lease = Duration.seconds(15)
+
+    private let broker: any OperatorBroker
+    private let view: PayloadView
+    private let stored: StoredChange
+    private let job: ChangeJob
+    private let state: Shared
+
+    private final class Shared: Sendable {
+        struct State {
+            var progress: ChangeJobProgress
+            var isLost = false
+            var isStopped = false
+            var leaseEnd: ContinuousClock.Instant
+        }
+
+        let state: Mutex<State>
+
+        init(_ progress: ChangeJobProgress, leaseEnd: ContinuousClock.Instant) {
+            state = Mutex(State(progress: progress, leaseEnd: leaseEnd))
+        }
+    }
+
+    /// The lease has ended, or another program performs the change.
+    private struct Lost: Error {}
+    private struct Stopped: Error {}
+
+    /// - Parameters:
+    ///   - stored: the change as it was taken.
+    ///   - takenAt: a time before the taking.
+    /// - Returns: nil if the stored text cannot be read.
+    package init?(
+        _ broker: any OperatorBroker,
+        _ stored: StoredChange,
+        view: PayloadView,
+        takenAt: ContinuousClock.Instant
+    ) {
+        guard let job = ChangeJob(stored.definition), var progress = ChangeJobProgress(stored.progress) else {
+            return nil
+        }
+        if stored.fence > 1 { progress.beginAgain(job.target) }
+        (self.broker, self.stored, self.view, self.job) = (broker, stored, view, job)
+        state = Shared(progress, leaseEnd: takenAt + Self.lease)
+        if stored.stopper != nil { state.state.withLock { $0.isStopped = true } }
+    }
+
+    /// Stores a new change.
+    ///
+    /// - Returns: false if too many changes have not ended.
+    package static func store(
+        _ job: ChangeJob,
+        as id: OperationID,
+        starts: [String: Int64],
+        in broker: any OperatorBroker
+    ) async throws -> Bool {
+        let progress = ChangeJobProgress(starts: starts)
+        return try await broker.addChange(id, definition: job.bytes, progress: progress.bytes)
+    }
+
+    /// Performs the rest of the change. If Redis does not answer, the change stays open, and is taken again when the
+    /// lease has ended.
+    package func run() async {
+        let renewal = Task {
+            while !Task.isCancelled {
+                try await Task.sleep(for: Self.lease / 3)
+                try? await save()
+            }
+        }
+        defer { renewal.cancel() }
+        do {
+            try await performAll()
+            try await finish(.complete)
+        } catch is Stopped {
+            try? await finish(.stopped)
+        } catch is Lost, is CancellationError {
+            return
+        } catch let error as OperationsError where [.unavailable, .outcomeUnknown, .full].contains(error.code) {
+            return
+        } catch is AbsentQueues {
+            return
+        } catch {
+            try? await finish(.failed("\(error)"))
+        }
+    }
+
+    private func finish(_ end: BulkProgress.End) async throws {
+        state.state.withLock { $0.progress.end = end }
+        try await save(isEnd: true)
+    }
+
+    private func save(isEnd: Bool = false) async throws {
+        let sentAt = ContinuousClock.now
+        let answer = try await broker.saveChange(
+            stored.id,
+            fence: stored.fence,
+            progress: state.state.withLock { $0.progress.bytes },
+            isEnd: isEnd,
+            leaseMilliseconds: Self.lease.wholeMilliseconds
+        )
+        state.state.withLock { state in
+            if answer == .lost { state.isLost = true }
+            if answer == .stopAsked { state.isStopped = true }
+            state.leaseEnd = sentAt + Self.lease
+        }
+    }
+
+    private func check() throws {
+        let (isLost, isStopped) = state.state.withLock { state in
+            (state.isLost || ContinuousClock.now >= state.leaseEnd, state.isStopped)
+        }
+        if isLost { throw Lost() }
+        if isStopped { throw Stopped() }
+        try Task.checkCancellation()
+    }
+
+    // MARK: - Steps
+
+    private func performAll() async throws {
+        let progress = state.state.withLock { $0.progress }
+        let spread = job.spread.map { Spread($0, count: job.expected) }
+        // Operations that were changed before the takeover have taken their times.
+        _ = spread?.delays(progress.done)
+        try await perform(progress.pending, spread)
+        switch job.target {
+        case .marked(let addresses): try await perform(addresses, spread)
+        case .matching(let text):
+            let query = try await broker.resolving(try job.query(text))
+            let needsRecord = job.kind.needsRecord
+            let walk = try await ChangeWalk(broker: broker, query: query, view: view, needsRecord: needsRecord)
+                .existing(progress.starts)
+                .leavingOut { isChanged($0, in: $0.queue) }
+                .stopping { [state] _ in state.state.withLock { $0.isStopped || $0.isLost } }
+            if try await walk.run({ queue, ids in try await step(ids, spread, queue: queue) }).isStopped {
+                try check()
+            }
+        }
+    }
+
+    /// Changes operations that the change may have changed already.
+    private func perform(_ addresses: [OperationAddress], _ spread: Spread?) async throws {
+        for (queue, addresses) in Dictionary(grouping: addresses, by: \.queue).sorted(by: { $0.key < $1.key }) {
+            for start in stride(from: 0, to: addresses.count, by: 100) {
+                let ids = addresses[start..<min(start + 100, addresses.count)].map(\.id)
+                let details = try await broker.details(ids, queue: queue)
+                let rest = zip(ids, details).filter { !isChanged($1, in: queue) }.map(\.0)
+                state.state.withLock { $0.progress.done += ids.count - rest.count }
+                if !rest.isEmpty { try await step(rest, spread, queue: queue) }
+            }
+        }
+    }
+
+    private func step(_ ids: [OperationID], _ spread: Spread?, queue: String) async throws {
+        try check()
+        state.state.withLock { $0.progress.pending = ids.map { OperationAddress(queue: queue, id: $0) } }
+        try await save()
+        try check()
+        let request = CancelRequest(reason: job.reason, by: job.by, storesIntent: true)
+        let outcomes = try await OperationChange(broker, job.kind, request).apply(ids, spread: spread, queue: queue)
+        state.state.withLock { state in
+            state.progress.pending = []
+            state.progress.add(outcomes)
+        }
+    }
+
+    /// Whether this change has changed the operation, or the operation is as the change would leave it.
+    ///
+    /// A retry gives an operation a new sequence number, so one that failed again is not retried again. Groups keep
+    /// their number; a group that ended later than the change was stored has run again.
+    private func isChanged(_ detail: OperationDetail?, in queue: String) -> Bool {
+        guard let detail else { return job.kind == .remove && stored.fence > 1 }
+        switch job.kind {
+        case .retry:
+            let start = state.state.withLock { $0.progress.starts[queue] } ?? .max
+            return detail.record.header.sequence > start
+                || detail.isGroup && detail.state.isTerminal && detail.record.endedAt > stored.createdAt
+        case .cancel:
+            guard let cancel = detail.cancel, !detail.state.isTerminal else { return false }
+            return cancel.by == job.by && cancel.reason == job.reason && cancel.requestedAt >= stored.createdAt
+        case .hold: return detail.hold?.by == job.by && detail.hold?.reason == job.reason
+        case .release: return stored.fence > 1 && detail.state != .blocked
+        case .remove: return false
+        }
+    }
+}
+
+extension ChangeJobProgress {
+    /// Forgets the counts that the next run counts again.
+    fileprivate mutating func beginAgain(_ target: ChangeJob.Target) {
+        (refused, refusals) = (0, [])
+        if case .marked = target { (done, pending) = (0, []) }
+    }
+}

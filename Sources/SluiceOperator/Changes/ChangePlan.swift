@@ -1,0 +1,151 @@
+import Operations
+import Selectors
+import TerminalText
+
+/// The effect of a stored change, counted before it is confirmed.
+package struct ChangePlan: Sendable {
+    /// The most operations to compare with the query. Beyond it, the count is a lower bound.
+    private static let scanLimit = 100_000
+    /// The number of operations whose dependents and keys are looked at.
+    private static let examined = 500
+
+    package var kind: ChangeKind
+    /// The number of operations in each state.
+    package var states: [OperationState: Int] = [:]
+    /// Whether all operations were compared with the query.
+    package var isExact = true
+    /// The number of operations that could not be compared, because no key is set for their arguments.
+    package var unread = 0
+    /// The number of marked operations that no longer exist.
+    package var missing = 0
+    /// The first operations that the change is possible for.
+    package var sample: [OperationDetail] = []
+    /// Sentences about queues of the query that do not exist.
+    package var unknownQueues: [String] = []
+    package var consequences: [String] = []
+    /// The highest sequence number of each queue: only older operations are changed.
+    package var starts: [String: Int64] = [:]
+
+    /// The number of operations that the change is possible for.
+    package var count: Int { kind.allowed.reduce(0) { $0 + (states[$1] ?? 0) } }
+    /// The number of operations in states that refuse the change.
+    package var refused: Int { states.values.reduce(0, +) - count }
+
+    /// Counts the operations of a change. Nothing is changed.
+    package init(
+        _ kind: ChangeKind,
+        _ target: ChangeJob.Target,
+        broker: any OperatorBroker,
+        view: PayloadView
+    ) async throws {
+        self.kind = kind
+        let snapshot = try await broker.namespaceSnapshot(executingRows: 0) { .zero }
+        switch target {
+        case .matching(let text):
+            try await count(
+                ChangeJob(kind, target, reason: "", by: "", expected: 0).query(text),
+                broker,
+                view,
+                snapshot
+            )
+        case .marked(let addresses): try await count(addresses, broker, snapshot)
+        }
+        consequences = Self.consequences(of: kind, sample, snapshot, count: count)
+    }
+
+    private mutating func count(
+        _ query: OperationQuery,
+        _ broker: any OperatorBroker,
+        _ view: PayloadView,
+        _ snapshot: NamespaceSnapshot
+    ) async throws {
+        let query = try await broker.resolving(query, snapshot: snapshot)
+        let walk = try await ChangeWalk(broker: broker, query: query, view: view, needsRecord: kind.needsRecord)
+            .stopping { $0.scanned >= Self.scanLimit }
+        let (result, found) = try await walk.preview(sample: Self.examined, of: Set(kind.allowed))
+        (states, unread, sample) = (result.states, result.unread, found)
+        (isExact, unknownQueues, starts) = (!result.isStopped, walk.unknownQueues, walk.starts)
+        guard !isExact, !query.filtersRows else { return }
+        // Redis counts states and queues by itself.
+        states = [:]
+        for queue in snapshot.queues where starts[queue.queue] != nil {
+            for state in query.states { states[state, default: 0] += queue.counts[state] ?? 0 }
+        }
+        isExact = true
+    }
+
+    private mutating func count(
+        _ addresses: [OperationAddress],
+        _ broker: any OperatorBroker,
+        _ snapshot: NamespaceSnapshot
+    ) async throws {
+        for (queue, addresses) in Dictionary(grouping: addresses, by: \.queue).sorted(by: { $0.key < $1.key }) {
+            starts[queue] = snapshot.queues.first { $0.queue == queue }?.sequence
+            for detail in try await broker.allDetails(addresses.map(\.id), queue: queue) {
+                guard let detail else {
+                    missing += 1
+                    continue
+                }
+                states[detail.state, default: 0] += 1
+                if kind.allowed.contains(detail.state) { sample.append(detail) }
+            }
+        }
+    }
+
+    // MARK: Consequences
+
+    private static func consequences(
+        of kind: ChangeKind,
+        _ sample: [OperationDetail],
+        _ snapshot: NamespaceSnapshot,
+        count: Int
+    ) -> [String] {
+        let first = count > sample.count ? "Of the first \(QuantityText.grouped(sample.count)), " : ""
+        func sentence(_ number: Int, _ one: String, _ many: String) -> String? {
+            guard number > 0 else { return nil }
+            let text = number == 1 ? "1 \(one)" : "\(QuantityText.grouped(number)) \(many)"
+            return first + text
+        }
+        let dependents = sample.reduce(0) { $0 + $1.links.dependentCount }
+        let groups = sample.count(where: \.isGroup)
+        let unique = sample.count { $0.uniqueKey != nil && $0.state.isTerminal }
+        let running = sample.count { $0.state == .executing }
+        let paused = Set(snapshot.queues.filter(\.paused).map(\.queue))
+        let waiting = sample.count { paused.contains($0.queue) }
+        let after: String? =
+            switch kind {
+            case .cancel:
+                sentence(
+                    dependents,
+                    "operation depends on one of these: it is cancelled too, unless its policy says otherwise.",
+                    "operations depend on these: they are cancelled too, unless their policy says otherwise."
+                )
+            case .remove:
+                sentence(
+                    dependents,
+                    "operation depends on one of these, and is treated as if that was cancelled.",
+                    "operations depend on these, and are treated as if these were cancelled."
+                )
+            case .hold:
+                sentence(dependents, "dependent waits longer.", "dependents wait longer.")
+            case .retry, .release: nil
+            }
+        let members: String? =
+            [.cancel, .retry].contains(kind)
+            ? sentence(groups, "is a group: its members follow.", "are groups: their members follow.") : nil
+        let keys: String? =
+            kind == .retry
+            ? sentence(
+                unique,
+                "has a unique key, and is refused if another operation has the key then.",
+                "have unique keys, and are refused if other operations have the keys then."
+            ) : nil
+        let pauses: String? =
+            [.retry, .release].contains(kind)
+            ? sentence(waiting, "is in a paused queue and will wait.", "are in paused queues and will wait.") : nil
+        let asked: String? =
+            kind == .cancel
+            ? sentence(running, "runs: its worker is asked to stop.", "run: their workers are asked to stop.") : nil
+        return [after, members, keys, pauses, asked].compactMap { $0 }
+    }
+}
