@@ -22,6 +22,12 @@ struct PageTests {
             "/queues/pause?queue=mail",
             "/queues/resume?queue=mail", "/api/v1/stats", "/api/v1/operations", "/api/v1/operations/\(id)",
             "/api/v1/operations/\(id)/explanation", "/login", "/nothing",
+            "/live/ops?state=ready&since=0&rows=mail%2F\(id)", "/live/words", "/export/operations.csv",
+            "/export/operations.jsonl",
+            "/api/v1/queues", "/api/v1/workers", "/api/v1/events", "/api/v1/doctor", "/api/v1/statistics",
+            "/api/v1/errors",
+            "/api/v1/schedules", "/api/v1/groups", "/api/v1/graph/\(id)", "\(operation)/files/arguments.txt",
+            "\(operation)/files/result.txt", "\(operation)/files/log.txt",
         ] + confirmations
     }
 

@@ -46,15 +46,7 @@ struct OperationTable {
     ///
     /// - Parameter showsHeader: false for pages after the first.
     func csv(showsHeader: Bool) -> [String] {
-        let header = "id,state,priority,name,queue,attempt,maxAttempts,enqueuedAt,error"
-        return (showsHeader && invocation.options.showsHeader ? [header] : [])
-            + operations.map { detail in
-                [
-                    detail.id.description, detail.state.rawValue, detail.record.header.priority.rawValue,
-                    detail.envelope.name, detail.queue, "\(detail.record.attempt)", "\(detail.envelope.maxAttempts)",
-                    TimeText.rfc3339(detail.record.enqueuedAt), detail.errors.last?.failure.sentence ?? "",
-                ].map(CSV.cell).joined(separator: ",")
-            }
+        (showsHeader && invocation.options.showsHeader ? [OperationCSV.header] : []) + operations.map(OperationCSV.line)
     }
 
     private func tries(_ detail: OperationDetail) -> String {

@@ -83,7 +83,7 @@ struct ErrorReport: Sendable {
         let shown = Array(all.prefix(limit))
         let samples = shown.compactMap { $0.sample?.id }
         invocation.print(RowReport(shown), names: samples.map(\.description), shortIDs: samples) {
-            json(.array($0), of: all.count)
+            self.groups.json($0, result)
         }
         console.note(note(all, shown: shown.count))
     }
@@ -96,19 +96,5 @@ struct ErrorReport: Sendable {
         if let coverage = result.coverage { parts.append(coverage) }
         if result.isCutShort { parts.append("more: --scan-limit") }
         return parts.joined(separator: "; ")
-    }
-
-    private func json(_ groups: JSONValue, of count: Int) -> JSONValue {
-        [
-            "v": 1,
-            "operations": .number(self.groups.operations),
-            "signatures": .number(count),
-            "scanned": .number(result.scanned),
-            "total": JSONValue(result.total),
-            "unread": .number(result.unread),
-            "isComplete": .bool(!result.isCutShort),
-            "groups": groups,
-            "absentNodes": AbsentNode.json(result.absent),
-        ]
     }
 }

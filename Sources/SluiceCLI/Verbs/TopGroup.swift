@@ -119,7 +119,9 @@ private struct NameReport {
         let console = invocation.console
         let shown = Array(rows.prefix(limit))
         let report = NameStatisticsRow.report(shown, isCompared: span.before != nil)
-        invocation.print(report, names: shown.compactMap(\.name), document: json)
+        invocation.print(report, names: shown.compactMap(\.name)) {
+            NameStatisticsRow.json($0, of: rows.count, span, at: time, namespace: namespace, absent: absent)
+        }
         console.note(note(shown.count))
         console.warn(absent)
     }
@@ -132,18 +134,6 @@ private struct NameReport {
         }
         if shown < rows.count { parts.append("\(shown) of \(QuantityText.grouped(rows.count)) names: --limit") }
         return parts.joined(separator: "; ")
-    }
-
-    private func json(_ names: [JSONValue]) -> JSONValue {
-        let before = span.before.map { JSONValue.object(JSONObject(StatisticsJSON.span($0.times(at: time)))) }
-        let members: [(String, JSONValue)] =
-            [("v", 1), ("time", OperationJSON.time(time)), ("namespace", .string(namespace))]
-            + StatisticsJSON.span(span.query.times(at: time))
-            + [
-                ("compared", before ?? .null), ("total", .number(rows.count)),
-                ("names", .array(names)), ("absentNodes", AbsentNode.json(absent)),
-            ]
-        return .object(JSONObject(members))
     }
 }
 

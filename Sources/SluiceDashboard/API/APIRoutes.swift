@@ -13,14 +13,15 @@ struct APIRoutes: Sendable {
 
     func add(to group: RouterGroup<DashboardContext>) {
         let api = group.group("api/v1")
-        api.get("stats") { _, _ in
+        ReadRoutes(site: site).add(to: api)
+        api.get("stats") { request, _ in
             let board = try await board()
-            return Response.json(StatsJSON.object(board.snapshot, namespace: site.options.namespace))
+            return Response.json(StatsJSON.object(board.snapshot, namespace: site.options.namespace), for: request)
         }
-        api.get("operations") { request, _ in try await list(request.fields) }
+        api.get("operations") { request, _ in Response.json(try await list(request.fields), for: request) }
         api.get("operations/:id") { request, context in
             let detail = try await find(request, context)
-            return Response.json(OperationJSON.object(detail, site.options.view))
+            return Response.json(OperationJSON.object(detail, site.options.view), for: request)
         }
         api.get("operations/:id/explanation") { request, context in
             let detail = try await find(request, context)
@@ -28,7 +29,7 @@ struct APIRoutes: Sendable {
             guard let explanation = try await reader.explain([detail]).first else {
                 throw PageFailure.notFound("The queue of the operation is gone.")
             }
-            return Response.json(explanation.json)
+            return Response.json(explanation.json, for: request)
         }
     }
 
@@ -46,7 +47,7 @@ struct APIRoutes: Sendable {
     }
 
     /// The document of `sluice list -o json`.
-    private func list(_ fields: FormFields) async throws -> Response {
+    private func list(_ fields: FormFields) async throws -> JSONValue {
         let limit = try fields["limit"].map { text throws(PageFailure) in
             guard let limit = Int(text), (1...Self.largestPage).contains(limit) else {
                 throw .badRequest("limit is \(text); expected 1 to \(Self.largestPage)")
@@ -65,9 +66,9 @@ struct APIRoutes: Sendable {
         )
         var found: [JSONValue] = []
         let result = try await walk.run(from: start) { found += $0.map { OperationJSON.object($0, site.options.view) } }
-        return Response.json([
+        return [
             "v": 1, "operations": .array(found), "cursor": JSONValue(result.next?.text),
             "absentNodes": AbsentNode.json(result.absent),
-        ])
+        ]
     }
 }

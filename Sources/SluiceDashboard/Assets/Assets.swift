@@ -22,7 +22,8 @@ struct Asset: Sendable {
     static let style = Asset("style", "css", "text/css; charset=utf-8", PackageResources.style_css)
     static let script = Asset("dashboard", "js", "text/javascript; charset=utf-8", PackageResources.dashboard_js)
     static let stream = Asset("stream", "js", "text/javascript; charset=utf-8", PackageResources.stream_js)
+    static let keys = Asset("keys", "js", "text/javascript; charset=utf-8", PackageResources.keys_js)
     static let icon = Asset("icon", "svg", "image/svg+xml", PackageResources.icon_svg)
 
-    static let all = [style, script, stream, icon]
+    static let all = [style, script, stream, keys, icon]
 }

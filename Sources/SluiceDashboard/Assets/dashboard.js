@@ -6,7 +6,7 @@
   const badgeText = document.getElementById("badge-text");
   const pause = document.getElementById("pause");
   const pollMilliseconds = 5000;
-  // Without a message for this time, the stream counts as cut: the server sends one each second.
+  // Without a message for this time, the stream counts as cut: the server sends one every 10 seconds at least.
   const silenceMilliseconds = 15000;
 
   // When the shown data was read, and why it is old.
@@ -16,6 +16,7 @@
   let isPaused = false;
   let isFetching = false;
   let stream = null;
+  let tag = { address: "", value: "" };
   let heardAt = 0;
   let pollTimer = 0;
 
@@ -57,7 +58,8 @@
       if (same) same.checked = true;
     }
     const focused = document.activeElement && old.contains(document.activeElement) ? pathOf(document.activeElement, old) : null;
-    const scrolled = [...old.querySelectorAll("pre, .scroll")].map((part) => [part.scrollLeft, part.scrollTop]);
+    // A log that shows its end goes on showing its end.
+    const scrolled = [...old.querySelectorAll("pre, .scroll")].map((part) => [part.scrollLeft, isAtEnd(part) ? 1e9 : part.scrollTop]);
     old.replaceWith(document.adoptNode(next));
     next.querySelectorAll("pre, .scroll").forEach((part, index) => {
       if (scrolled[index]) [part.scrollLeft, part.scrollTop] = scrolled[index];
@@ -65,6 +67,57 @@
     if (focused) at(focused, next)?.focus({ preventScroll: true });
     document.title = next.dataset.title;
     prepareCopying(next);
+  }
+
+  // Rows of a list stay where they are. Only the cells that the server sent again change.
+  function refreshRows(html) {
+    const old = main();
+    const next = new DOMParser().parseFromString(html, "text/html").getElementById("page");
+    if (!next) return;
+    const rows = new Map(listRows(old).map((row) => [rowLink(row), row]));
+    for (const fresh of listRows(next)) {
+      const row = rows.get(rowLink(fresh));
+      if (!row || row.matches(":hover")) continue;
+      for (const cell of fresh.cells) {
+        const place = [...row.cells].find((known) => known.dataset.label === cell.dataset.label);
+        if (!place || place.classList.contains("id") || place.innerHTML === cell.innerHTML) continue;
+        place.className = cell.className;
+        place.replaceChildren(...[...cell.childNodes].map((node) => document.adoptNode(node)));
+      }
+    }
+    const totals = next.querySelectorAll(".tabs .total");
+    old.querySelectorAll(".tabs .total").forEach((total, index) => {
+      if (totals[index]) total.textContent = totals[index].textContent;
+    });
+    const news = next.querySelector("#news");
+    const place = old.querySelector("#news");
+    if (news && place && news.textContent !== place.textContent) place.replaceWith(document.adoptNode(news));
+    for (const name of ["age", "failure", "sequence"]) old.dataset[name] = next.dataset[name];
+    document.title = next.dataset.title;
+  }
+
+  function listRows(root) {
+    return [...root.querySelectorAll("tbody tr")].filter(rowLink);
+  }
+
+  function rowLink(row) {
+    return row.querySelector("td a.id")?.getAttribute("href");
+  }
+
+  function address() {
+    const rows = main().dataset.rows;
+    if (!rows) return location.href;
+    const url = new URL(rows, location.href);
+    const names = listRows(main()).map((row) => {
+      const link = new URL(rowLink(row), location.href);
+      return link.searchParams.get("queue") + "/" + link.pathname.split("/").pop();
+    });
+    url.searchParams.set("rows", names.join(" "));
+    return url.href;
+  }
+
+  function isAtEnd(part) {
+    return part.classList.contains("log") && part.scrollTop + part.clientHeight >= part.scrollHeight - 4;
   }
 
   function pathOf(element, root) {
@@ -83,12 +136,18 @@
     if (isInUse(main())) return;
     isFetching = true;
     try {
-      const response = await fetch(location.href, { headers: { "Sluice-Fragment": "1" }, cache: "no-store" });
+      const from = address();
+      const headers = { "Sluice-Fragment": "1" };
+      if (tag.address === from && tag.value) headers["If-None-Match"] = tag.value;
+      const response = await fetch(from, { headers, cache: "no-store" });
+      if (response.status === 304) return;
       if (response.status === 401) return location.reload();
       if (response.status >= 500) throw new Error(response.statusText);
       const html = await response.text();
       if (!isPaused && !isInUse(main())) {
-        replace(html);
+        if (main().dataset.rows) refreshRows(html);
+        else replace(html);
+        tag = { address: from, value: response.headers.get("ETag") };
         takeAge();
       }
     } catch (error) {
@@ -112,6 +171,10 @@
     refresh();
   }
 
+  function beat() {
+    heardAt = Date.now();
+  }
+
   function lose() {
     way = "polling";
     startPolling();
@@ -121,7 +184,7 @@
   function sharedStream() {
     const worker = new SharedWorker(workerURL);
     const { port } = worker;
-    port.onmessage = ({ data }) => (data === "snapshot" ? hear() : lose());
+    port.onmessage = ({ data }) => (data === "snapshot" ? hear() : data === "beat" ? beat() : lose());
     worker.onerror = () => {
       if (stream?.port === port) stream = ownStream();
     };
@@ -138,6 +201,7 @@
   function ownStream() {
     const own = new EventSource(streamURL);
     own.addEventListener("snapshot", hear);
+    own.addEventListener("beat", beat);
     own.onerror = () => {
       lose();
       // A refused stream is not tried again by the browser.
@@ -201,6 +265,7 @@
   });
 
   prepareCopying(document);
+  for (const log of document.querySelectorAll("pre.log")) log.scrollTop = log.scrollHeight;
   takeAge();
   if (main().dataset.live !== "yes") return;
   pause.hidden = false;

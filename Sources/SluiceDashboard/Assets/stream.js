@@ -11,6 +11,7 @@ function report(message) {
 function listen(url) {
   stream = new EventSource(url);
   stream.addEventListener("snapshot", () => report("snapshot"));
+  stream.addEventListener("beat", () => report("beat"));
   stream.onerror = () => {
     // A refused stream is not tried again by the browser.
     if (stream && stream.readyState === EventSource.CLOSED) close();

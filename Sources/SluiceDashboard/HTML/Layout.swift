@@ -13,6 +13,8 @@ struct PageContent: Sendable {
     var isLive = true
     /// Whether replacing waits while the pointer is over a row.
     var holdsStill = false
+    /// The address of what changes in a list, whose rows stay; nil = a script replaces the whole content.
+    var rows: Link?
     var body: Markup
 
     init(
@@ -84,7 +86,8 @@ struct Layout: Sendable {
             .named("data-sequence", "\(reading?.sequence ?? 0)"),
             .named("data-age", age),
             .named("data-failure", reading?.failure ?? ""),
-            .named("data-title", title(page))
+            .named("data-title", title(page)),
+            .url("data-rows", page.rows ?? Links.none)
         ) {
             trouble
             page.body
@@ -116,6 +119,7 @@ struct Layout: Sendable {
                     .url("data-stream", site.links.to("live")),
                     .url("data-worker", asset(.stream))
                 )
+                tag("script", .src(asset(.keys)), .flag("defer"))
             }
         }
     }

@@ -10,6 +10,9 @@ struct Links: Sendable, Equatable {
     /// The path before every link: empty, or `/jobs`.
     let basePath: String
 
+    /// No link: an empty text.
+    static let none = Link("")
+
     /// Makes a link. Names are percent-encoded, so each name comes back as it is.
     ///
     /// - Parameters:
@@ -23,14 +26,15 @@ struct Links: Sendable, Equatable {
         let fields = query.compactMap { name, value in
             value.flatMap { $0.isEmpty ? nil : "\(Self.encoded(name))=\(Self.encoded($0))" }
         }
-        let whole = basePath + "/" + path.map(Self.encoded).joined(separator: "/")
+        let whole = basePath + "/" + path.map { Self.encoded($0) }.joined(separator: "/")
         return Link(fields.isEmpty ? whole : whole + "?" + fields.joined(separator: "&"))
     }
 
     private static let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
     private static let digits = Array("0123456789ABCDEF")
 
-    private static func encoded(_ text: String) -> String {
+    private static func encoded(_ text: String, keeping kept: String = "") -> String {
+        let plain = plain.union(kept.utf8)
         var encoded = ""
         for byte in text.utf8 {
             if plain.contains(byte) {
@@ -44,14 +48,15 @@ struct Links: Sendable, Equatable {
 }
 
 extension Links {
-    /// A link from outside, if it leads to a page of this dashboard: only unreserved characters, escapes, and the
-    /// signs of a query.
+    /// A link from outside, if it leads to a page of this dashboard. Bytes of the query that a browser leaves as they
+    /// are typed, such as `*` and `:`, are encoded.
     func inside(_ text: String) -> Link? {
-        let rest = text.dropFirst(basePath.count)
-        let allowed = Self.plain.union("%/?=&+".utf8)
-        guard text.hasPrefix(basePath), rest.hasPrefix("/"), !rest.hasPrefix("//"),
-            text.utf8.allSatisfy(allowed.contains)
+        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let (path, rest) = (parts[0], parts[0].dropFirst(basePath.count))
+        guard path.hasPrefix(basePath), rest.hasPrefix("/"), !rest.hasPrefix("//"),
+            path.utf8.allSatisfy(Self.plain.union("%/".utf8).contains)
         else { return nil }
-        return Link(text)
+        guard parts.count == 2 else { return Link(String(path)) }
+        return Link(path + "?" + Self.encoded(String(parts[1]), keeping: "%/?=&+"))
     }
 }

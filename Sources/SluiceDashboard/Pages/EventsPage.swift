@@ -1,8 +1,6 @@
-import Foundation
 import Operations
 import Selectors
 import SluiceOperator
-import Synchronization
 import TerminalText
 
 /// The stored events of the last time: who changed what, and how operations ended.
@@ -32,38 +30,9 @@ struct EventsPage {
     /// Reads the newest events of the span.
     private func read() async throws -> [EventFeed.Item] {
         let filter = try EventFilter(typed.isEmpty ? [] : [typed], onlyChanges: onlyChanges)
-        let newest = Newest(limit: Self.rows, filter: filter)
-        let feed = EventFeed(
-            visit.site.broker,
-            since: span.duration,
-            follows: false,
-            queues: [],
-            filter: filter,
-            now: { Int64(Date().timeIntervalSince1970 * 1000) },
-            output: { newest.add($0) }
-        )
-        try await feed.run()
+        let newest = NewestEvents(limit: Self.rows, filter: filter)
+        try await newest.read(visit.site.broker, since: span.duration)
         return newest.items
-    }
-
-    /// Keeps the newest items that the filter shows.
-    private final class Newest: Sendable {
-        private let limit: Int
-        private let filter: EventFilter
-        private let kept = Mutex<[EventFeed.Item]>([])
-
-        init(limit: Int, filter: EventFilter) { (self.limit, self.filter) = (limit, filter) }
-
-        func add(_ item: EventFeed.Item) {
-            guard case .batch(let batch, let at) = item, let part = filter.part(of: batch) else { return }
-            kept.withLock { kept in
-                kept.append(.batch(part, at: at))
-                if kept.count >= limit * 2 { kept.removeFirst(kept.count - limit) }
-            }
-        }
-
-        /// The items, newest first.
-        var items: [EventFeed.Item] { kept.withLock { Array($0.suffix(limit).reversed()) } }
     }
 
     var content: PageContent {

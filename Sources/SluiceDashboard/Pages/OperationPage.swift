@@ -188,19 +188,26 @@ struct OperationPage {
         guard let bytes, !bytes.isEmpty else { return nil }
         return panel("\(title), \(QuantityText.bytes(bytes.count))") {
             tag("pre", .named("tabindex", "0")) { Markup(block: OperationJSON.json(bytes).prettySerialized()) }
+            download(title.lowercased() + ".txt")
         }
+    }
+
+    private func download(_ name: String) -> Markup {
+        let link = visit.links.to("ops", id, "files", name, query: ["queue": detail.queue])
+        return tag("p", .class("under")) { tag("a", .href(link), .flag("download"), text: "Download") }
     }
 
     @MarkupBuilder private var logs: Markup {
         if !log.lines.isEmpty {
             panel(log.first > 0 ? "Log from line \(log.first + 1)" : "Log") {
-                tag("pre", .named("tabindex", "0")) {
+                tag("pre", .class("log"), .named("tabindex", "0")) {
                     Markup(
                         block: log.lines.map { line in
                             (line.at.map { TimeText.clock($0, fraction: true) + "  " } ?? "") + SafeText.line(line.text)
                         }.joined(separator: "\n")
                     )
                 }
+                download("log.txt")
                 CommandLineView.markup(["logs", "\(detail.queue)/\(id)"])
             }
         }

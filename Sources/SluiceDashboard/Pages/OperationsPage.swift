@@ -18,6 +18,8 @@ struct OperationsPage {
     private var error: String?
     private var rows: [OperationDetail] = []
     private var result = ListWalk.Result()
+    /// The address of what changes in the list; nil = the list could not be read.
+    private var refresh: Link?
 
     init(_ visit: Visit) async throws {
         self.visit = visit
@@ -35,34 +37,54 @@ struct OperationsPage {
         query = try QueryText.parse(typed)
         var whole = query
         if let state { whole.terms.append(.states([state])) }
-        let start = try visit.query["cursor"].map { text throws(QueryError) in try ListWalk.Position(text: text) }
-        whole = try await visit.site.broker.resolving(whole, snapshot: board.snapshot)
+        let cursor = visit.query["cursor"]
+        let start = try cursor.map { text throws(QueryError) in try ListWalk.Position(text: text) }
+        let (site, snapshot, asked) = (visit.site, board.snapshot, whole)
+        let view = ListReads.View(typed: typed, state: state, cursor: cursor)
+        let reading = try await site.lists.reading(view, sequence: visit.reading.sequence) {
+            try await Self.read(try await site.broker.resolving(asked, snapshot: snapshot), from: start, site, snapshot)
+        }
+        (rows, result) = (reading.rows, reading.result)
+        site.words.add(rows)
+        await site.rows.add(rows.map { ListRow($0, visit.view) }, board)
+        refresh = try OperationsView(visit).refresh(visit.links, snapshot)
+    }
+
+    private static func read(
+        _ query: OperationQuery,
+        from start: ListWalk.Position?,
+        _ site: Site,
+        _ snapshot: NamespaceSnapshot
+    ) async throws -> ListReading {
         let walk = ListWalk(
-            visit.site.broker,
-            whole,
-            view: visit.view,
-            limit: Self.pageSize,
-            scanLimit: Self.scanLimit,
+            site.broker,
+            query,
+            view: site.options.view,
+            limit: pageSize,
+            scanLimit: scanLimit,
             leavesOutAbsent: true,
-            snapshot: board.snapshot
+            snapshot: snapshot
         )
         var found: [OperationDetail] = []
-        result = try await walk.run(from: start) { found += $0 }
-        rows = found
+        let result = try await walk.run(from: start) { found += $0 }
+        return ListReading(rows: found, result: result)
     }
 
     var content: PageContent {
-        // A page that compares many operations one by one, or continues another one, is read only when asked for.
-        let isLive = error == nil && !query.filtersRows && visit.query["cursor"] == nil
-        return PageContent("Operations", .operations, command: command, isLive: isLive, holdsStill: true) {
+        var page = PageContent("Operations", .operations, command: command, isLive: refresh != nil) {
             tag("h1", .class("unseen"), text: "Operations")
             OutcomeNotice.markup(visit)
-            tabs
+            OperationTabs(visit: visit, board: board, state: state, typed: typed, query: query).markup
             search
             if let error { Notice.markup(.bad, error) }
             for sentence in result.unknownQueues { Notice.markup(.warning, sentence) }
-            if error == nil { list }
+            if error == nil {
+                ListRefresh.news()
+                list
+            }
         }
+        page.rows = refresh
+        return page
     }
 
     private var command: [String] {
@@ -75,33 +97,7 @@ struct OperationsPage {
         visit.links.to("ops", query: ["state": state?.rawValue, "q": typed, "cursor": cursor])
     }
 
-    // MARK: Tabs and query
-
-    private static let order: [OperationState] = [
-        .executing, .retrying, .ready, .scheduled, .blocked, .dead, .cancelled, .expired, .finished,
-    ]
-
-    private var tabs: Markup {
-        // Counts of the queues that the query allows; other terms are compared one by one and not counted.
-        let allowed = Set(query.queues(of: board.snapshot.queues.map(\.queue)))
-        let queues = board.snapshot.queues.filter { allowed.contains($0.queue) }
-        return tag("nav", .class("tabs"), .named("aria-label", "States")) {
-            tab(nil, "all", queues.reduce(0) { $0 + $1.counts.values.reduce(0, +) })
-            Self.order.map { state in
-                tab(state, "\(state.mark()) \(state.rawValue)", queues.reduce(0) { $0 + ($1.counts[state] ?? 0) })
-            }
-        }
-    }
-
-    private func tab(_ state: OperationState?, _ text: String, _ count: Int) -> Markup {
-        let content = parts {
-            text
-            tag("span", .class("total"), text: QuantityText.count(count))
-        }
-        return state == self.state
-            ? tag("a", .href(link(state)), .named("aria-current", "page")) { content }
-            : tag("a", .href(link(state))) { content }
-    }
+    // MARK: Query
 
     private var search: Markup {
         tag("form", .class("search"), .named("method", "get"), .action(visit.links.to("ops")), .named("role", "search"))
@@ -115,7 +111,8 @@ struct OperationsPage {
                 .named("aria-label", "Query"),
                 .named("placeholder", "queue:mail name:Send* age:>10m args.user.id:42 error:\"timed out\""),
                 .named("autocomplete", "off"),
-                .named("spellcheck", "false")
+                .named("spellcheck", "false"),
+                .url("data-suggest", visit.links.to("live", "words"))
             )
             tag("button", text: "Search")
         }
@@ -156,19 +153,19 @@ struct OperationsPage {
     }
 
     private func row(_ detail: OperationDetail) -> [Cell] {
-        let reading = detail.reading(visit.view)
+        let (reading, shown) = (detail.reading(visit.view), ListRow(detail, visit.view))
         let priority = detail.record.header.priority
         return [
             Cell("Operation", "id") { OperationLink.markup(detail.id, queue: detail.queue, visit.links) },
-            Cell("State") { StateView.markup(detail.state) },
+            shown.stateCell(),
             Cell("Priority") {
                 if priority != .normal { tag("span", .title("priority \(priority.rawValue)"), text: priority.mark()) }
             },
             Cell("Name", "name") { detail.title(visit.view) },
             .text("Queue", detail.queue),
-            .measure("Attempt", "\(detail.record.attempt)/\(reading.envelope.maxAttempts)"),
-            Cell("When") { TimeView.markup(detail.shownTime, now: board.snapshot.time) },
-            Cell("Progress, error, tags", "about " + (detail.state == .dead ? "dead" : "")) { detail.shownNote ?? "" },
+            shown.attemptCell(),
+            shown.timeCell(now: board.snapshot.time),
+            shown.noteCell(),
             Cell("Arguments", "arguments") { ArgumentsText.line(reading) },
         ]
     }
@@ -187,7 +184,16 @@ struct OperationsPage {
             }
             if visit.query["cursor"] != nil { tag("a", .href(link(state)), text: "First page") }
             if query.filtersRows { tag("a", .href(visit.link), text: "Read again") }
+            if !rows.isEmpty { for format in ExportRoute.Format.allCases { export(format) } }
         }
+    }
+}
+
+extension OperationsPage {
+    private func export(_ format: ExportRoute.Format) -> Markup {
+        let name = "operations.\(format.rawValue)"
+        let link = visit.links.to("export", name, query: ["state": state?.rawValue, "q": typed])
+        return tag("a", .href(link), .flag("download"), text: "Export \(format.rawValue.uppercased())")
     }
 }
 

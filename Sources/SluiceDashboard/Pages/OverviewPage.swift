@@ -157,7 +157,7 @@ struct OverviewPage {
     private func row(_ entry: ExecutingSummary) -> [Cell] {
         let progress = ProgressText(entry)
         return [
-            Cell("Operation", "id") { OperationLink.markup(entry.id, queue: entry.queue, visit.links) },
+            Cell("Operation", "id") { OperationLink.markup(entry, visit.links) },
             Cell("Name", "name") { entry.row.name },
             .text("Queue", entry.queue),
             .measure("Attempt", entry.tries),
@@ -171,6 +171,13 @@ struct OverviewPage {
 
 /// A link to an operation with the end of its id.
 enum OperationLink {
+    /// A running operation. Untracked ones have no record, so they have no page.
+    static func markup(_ entry: ExecutingSummary, _ links: Links) -> Markup {
+        if entry.row.startedAt != nil { return markup(entry.id, queue: entry.queue, links) }
+        let text = "…" + entry.id.description.suffix(ShortID.minimum)
+        return tag("span", .class("id"), .title("\(entry.id), untracked: it has no record"), text: text)
+    }
+
     static func markup(_ id: OperationID, queue: String, _ links: Links) -> Markup {
         tag(
             "a",

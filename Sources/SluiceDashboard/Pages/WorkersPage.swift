@@ -94,7 +94,7 @@ struct WorkersPage {
     @MarkupBuilder private func runs(_ running: [ExecutingSummary], of worker: WorkerSummary) -> Markup {
         for entry in running.prefix(Self.shownRuns) {
             tag("div") {
-                OperationLink.markup(entry.id, queue: entry.queue, visit.links)
+                OperationLink.markup(entry, visit.links)
                 " \(entry.row.name) "
                 tag("span", .class("dim"), text: Measure.milliseconds(entry.runtimeMilliseconds))
             }

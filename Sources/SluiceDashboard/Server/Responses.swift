@@ -1,3 +1,5 @@
+import Crypto
+import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -10,6 +12,31 @@ extension Response {
 
     static func json(_ value: JSONValue, status: HTTPResponse.Status = .ok) -> Response {
         text(value.prettySerialized() + "\n", "application/json; charset=utf-8", status: status)
+    }
+
+    /// JSON with a tag of its content. A browser or program that has it gets only the status.
+    static func json(_ value: JSONValue, for request: Request) -> Response {
+        let text = value.prettySerialized() + "\n"
+        let digits = SHA256.hash(data: Data(text.utf8)).prefix(8).map { String($0, radix: 36) }
+        return unless(known: "\"\(digits.joined(separator: "-"))\"", for: request) {
+            .text(text, "application/json; charset=utf-8")
+        }
+    }
+
+    /// The content of a page, with the number of the snapshot as its tag.
+    static func fragment(_ markup: Markup, of reading: Reading, for request: Request) -> Response {
+        unless(known: "W/\"\(instance)-\(reading.sequence)\"", for: request) { .html(markup) }
+    }
+
+    /// Tells snapshots of this process from those of others.
+    private static let instance = String(UInt32.random(in: .min ... .max), radix: 36)
+
+    private static func unless(known tag: String, for request: Request, _ make: () -> Response) -> Response {
+        let known = (request.headers[.ifNoneMatch] ?? "").split(separator: ",").map { $0.drop { $0 == " " } }
+        if known.contains(Substring(tag)) { return Response(status: .notModified, headers: [.eTag: tag]) }
+        var response = make()
+        response.headers[.eTag] = tag
+        return response
     }
 
     static func text(_ text: String, _ mediaType: String, status: HTTPResponse.Status = .ok) -> Response {

@@ -55,7 +55,13 @@ struct Routes: Sendable {
         page(group, "events") { visit in try await EventsPage(visit).content }
         page(group, "doctor") { visit in try await DoctorPage(visit).content }
         page(group, "about") { visit in AboutPage(visit: visit).content }
+        page(group, "live/ops") { visit in try await ListRefresh(visit).content }
+        group.get("live/words") { [site] request, _ in
+            Response.json(site.words.suggestions(await site.loop.current().board), for: request)
+        }
         LiveRoute(site: site).add(to: group)
+        ExportRoute(site: site).add(to: group)
+        OperationFiles(site: site).add(to: group)
         APIRoutes(site: site).add(to: group)
         ChangeRoutes(routes: self).add(to: group)
         if !site.options.isReadOnly {
@@ -75,7 +81,9 @@ struct Routes: Sendable {
             let visit = try await visit(request, context)
             let content = try await make(visit)
             let layout = Layout(visit)
-            if request.headers[.fragment] != nil { return Response.html(layout.main(content)) }
+            if request.headers[.fragment] != nil {
+                return Response.fragment(layout.main(content), of: visit.reading, for: request)
+            }
             return Response.html(layout.document(content))
         }
     }

@@ -9,6 +9,9 @@ struct Site: Sendable {
     let client: SluiceClient
     let loop: SnapshotLoop
     let changes: ChangeRunner
+    let lists = ListReads()
+    let rows: ListRows
+    let words = KnownWords()
     let sessions = Sessions()
     let streams = StreamCount(limit: Limits.streams)
     let requests = RequestLimit(atOnce: Limits.requestsAtOnce, waiting: Limits.requestsWaiting)
@@ -25,6 +28,7 @@ struct Site: Sendable {
         (self.client, self.options, self.onLogin) = (client, options, onLogin)
         loop = SnapshotLoop(client.broker, interval: options.interval, patience: options.patience)
         changes = ChangeRunner(client.broker, view: options.view) { [loop] in await loop.expire() }
+        rows = ListRows(client.broker, view: options.view)
         links = Links(basePath: options.basePath)
     }
 

@@ -63,6 +63,25 @@ package struct ErrorGroups: Sendable {
     }
 }
 
+extension ErrorGroups {
+    /// The object that `docs/schema/errors.json` describes.
+    ///
+    /// - Parameter shown: the JSON of the groups to list.
+    package func json(_ shown: [JSONValue], _ result: ListWalk.Result) -> JSONValue {
+        [
+            "v": 1,
+            "operations": .number(operations),
+            "signatures": .number(groups.count),
+            "scanned": .number(result.scanned),
+            "total": JSONValue(result.total),
+            "unread": .number(result.unread),
+            "isComplete": .bool(!result.isCutShort),
+            "groups": .array(shown),
+            "absentNodes": AbsentNode.json(result.absent),
+        ]
+    }
+}
+
 extension RowReport<ErrorGroup> {
     /// The fields of `docs/schema/errors.json`.
     package init(_ groups: [ErrorGroup]) {

@@ -119,3 +119,29 @@ package struct NameStatisticsRow: Sendable {
         )
     }
 }
+
+extension NameStatisticsRow {
+    /// The object that `docs/schema/names-statistics.json` describes.
+    ///
+    /// - Parameters:
+    ///   - names: the JSON of the rows to list.
+    ///   - total: the number of all rows.
+    package static func json(
+        _ names: [JSONValue],
+        of total: Int,
+        _ span: StatisticsSpan,
+        at time: Int64,
+        namespace: String,
+        absent: [AbsentNode]
+    ) -> JSONValue {
+        let before = span.before.map { JSONValue.object(JSONObject(StatisticsJSON.span($0.times(at: time)))) }
+        let members: [(String, JSONValue)] =
+            [("v", 1), ("time", OperationJSON.time(time)), ("namespace", .string(namespace))]
+            + StatisticsJSON.span(span.query.times(at: time))
+            + [
+                ("compared", before ?? .null), ("total", .number(total)),
+                ("names", .array(names)), ("absentNodes", AbsentNode.json(absent)),
+            ]
+        return .object(JSONObject(members))
+    }
+}

@@ -1,9 +1,9 @@
 import TerminalText
 
 /// Comma-separated values.
-enum CSV {
+package enum CSV {
     /// The lines of a table.
-    static func lines(_ table: Table, showsHeader: Bool) -> [String] {
+    package static func lines(_ table: Table, showsHeader: Bool) -> [String] {
         let header = table.columns.map { cell($0.title.lowercased()) }.joined(separator: ",")
         return (showsHeader ? [header] : []) + table.rows.map { $0.map { cell(plain($0.text)) }.joined(separator: ",") }
     }
@@ -15,7 +15,7 @@ enum CSV {
     }
 
     /// A value, quoted if necessary. A leading quote mark stops spreadsheets from reading the value as a formula.
-    static func cell(_ text: String) -> String {
+    package static func cell(_ text: String) -> String {
         let safe = SafeText.line(text)
         let isFormula = safe.first.map { "=+-@".contains($0) } ?? false
         let shown = isFormula && safe != "-" ? "'" + safe : safe

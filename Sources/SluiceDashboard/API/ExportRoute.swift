@@ -1,0 +1,75 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Operations
+import Selectors
+import SluiceOperator
+
+/// All operations of a list as a file, read part by part while the browser takes it.
+struct ExportRoute: Sendable {
+    private static let part = 500
+    private static let scanLimit = 100_000
+
+    enum Format: String, CaseIterable {
+        case csv, jsonl
+
+        fileprivate var mediaType: String {
+            switch self {
+            case .csv: "text/csv; charset=utf-8; header=present"
+            case .jsonl: "application/jsonl; charset=utf-8"
+            }
+        }
+
+        fileprivate var head: String { self == .csv ? OperationCSV.header + "\n" : "" }
+
+        fileprivate func line(_ detail: OperationDetail, _ view: PayloadView) -> String {
+            switch self {
+            case .csv: OperationCSV.line(detail) + "\n"
+            case .jsonl: OperationJSON.object(detail, view).serialized() + "\n"
+            }
+        }
+    }
+
+    let site: Site
+
+    func add(to group: RouterGroup<DashboardContext>) {
+        group.get("export/:name") { request, context in
+            let name = try context.parameters.name("name")
+            guard let format = Format.allCases.first(where: { name == "operations.\($0.rawValue)" }) else {
+                throw PageFailure.notFound("Lists are exported as operations.csv and operations.jsonl.")
+            }
+            var query = try QueryText.parse(request.fields["q"] ?? "")
+            if let state = request.fields["state"].flatMap(OperationState.init) { query.terms.append(.states([state])) }
+            query = try await site.broker.resolving(query)
+            return Response(
+                status: .ok,
+                headers: [
+                    .contentType: format.mediaType, .contentDisposition: "attachment; filename=\"\(name)\"",
+                ],
+                body: request.method == .get ? body(query, format) : ResponseBody()
+            )
+        }
+    }
+
+    private func body(_ query: OperationQuery, _ format: Format) -> ResponseBody {
+        let walk = ListWalk(
+            site.broker,
+            query,
+            view: site.options.view,
+            limit: Self.part,
+            scanLimit: Self.scanLimit,
+            leavesOutAbsent: true
+        )
+        let view = site.options.view
+        return ResponseBody { writer in
+            if !format.head.isEmpty { try await writer.write(ByteBuffer(string: format.head)) }
+            var place: ListWalk.Position?
+            repeat {
+                var text = ""
+                place = try await walk.run(from: place) { for detail in $0 { text += format.line(detail, view) } }.next
+                if !text.isEmpty { try await writer.write(ByteBuffer(string: text)) }
+            } while place != nil
+            try await writer.finish(nil)
+        }
+    }
+}

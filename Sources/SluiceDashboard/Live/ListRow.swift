@@ -1,0 +1,40 @@
+import Operations
+import SluiceOperator
+import TerminalText
+
+/// The parts of a list's row that change while the list is open.
+struct ListRow: Sendable, Equatable {
+    private static let longestNote = 300
+
+    var address: OperationAddress
+    var state: OperationState
+    var attempt: String
+    /// Milliseconds of server time; nil = not stored.
+    var time: Int64?
+    var note: String
+
+    init(_ detail: OperationDetail, _ view: PayloadView) {
+        address = OperationAddress(queue: detail.queue, id: detail.id)
+        state = detail.state
+        attempt = "\(detail.record.attempt)/\(detail.reading(view).envelope.maxAttempts)"
+        time = detail.shownTime
+        note = String((detail.shownNote ?? "").prefix(Self.longestNote))
+    }
+
+    /// The row of a running operation, as a snapshot has it.
+    init(_ entry: ExecutingSummary) {
+        address = OperationAddress(queue: entry.queue, id: entry.id)
+        (state, attempt, time) = (.executing, entry.tries, entry.row.startedAt)
+        let progress = ProgressText(entry)
+        note = progress == .unknown ? "" : progress.line(ascii: true, bar: 0)
+    }
+
+    // MARK: Cells
+
+    func stateCell() -> Cell { Cell("State") { StateView.markup(state) } }
+    func attemptCell() -> Cell { .measure("Attempt", attempt) }
+    func timeCell(now: Int64?) -> Cell { Cell("When") { TimeView.markup(time, now: now) } }
+    func noteCell() -> Cell {
+        Cell("Progress, error, tags", "about " + (state == .dead ? "dead" : "")) { note }
+    }
+}
