@@ -171,7 +171,8 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Dashboard"])),
             ],
             resources: [
-                .embedInCode("Assets/style.css"), .embedInCode("Assets/dashboard.js"), .embedInCode("Assets/keys.js"), .embedInCode("Assets/stream.js"),
+                .embedInCode("Assets/style.css"), .embedInCode("Assets/dashboard.js"), .embedInCode("Assets/keys.js"),
+                .embedInCode("Assets/stream.js"),
                 .embedInCode("Assets/icon.svg"),
             ],
             swiftSettings: strict

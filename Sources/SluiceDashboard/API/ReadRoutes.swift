@@ -1,7 +1,6 @@
 import Foundation
 import Hummingbird
 import Operations
-import Schedules
 import Selectors
 import Sluice
 import SluiceOperator
@@ -75,11 +74,7 @@ struct ReadRoutes: Sendable {
     }
 
     private func schedules() async throws -> JSONValue {
-        let (queues, _) = try await site.broker.reachable(try await site.broker.queues())
-        var found: [OperationSchedule] = []
-        for queue in queues {
-            found += try await site.broker.allSchedules(queue: queue).map { OperationSchedule($0, queue: queue) }
-        }
+        let found = try await site.client.schedules.all()
         return ["v": 1, "schedules": .array(found.map(ScheduleJSON.object))]
     }
 
