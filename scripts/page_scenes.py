@@ -73,7 +73,6 @@ def still(check, site):
         check.expect("still", f"no update with {what}", tab.evaluate("document.getElementById('page').isFirst"))
         tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=0, y=0)
         tab.evaluate("getSelection().removeAllRanges(), document.activeElement.blur()")
-        # Rows of a list never move, and the page is not replaced.
     check.take_problems("still")
 
 

@@ -3,8 +3,8 @@ import SluiceOperator
 
 /// Keeps the shown rows of all open lists current, with at most one call to Redis for each snapshot.
 ///
-/// Rows of running operations come from the snapshot. Others are read again only if their queue has had events since. If
-/// several queues have, the one that was read longest ago comes first.
+/// Rows of running operations come from the snapshot. Others are read again only if their queue has had events since.
+/// If several queues have, the one that was read longest ago comes first.
 actor ListRows {
     /// The most rows of a page.
     static let most = 200

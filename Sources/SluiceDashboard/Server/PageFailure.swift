@@ -63,6 +63,8 @@ struct PageFailure: Error, Equatable {
         case let error as QueryError: self = .badRequest("\(error)")
         case let failure as LookupFailure: self = .lookup(failure)
         case let error as OperationsError where error.code == .unavailable: self = .unavailable(error.message)
+        case let error as OperationsError where [.invalidName, .invalidOption].contains(error.code):
+            self = .badRequest(error.message)
         case let error as OperationsError:
             self.init(status: .internalServerError, title: "This did not work", message: error.message)
         default: self.init(status: .internalServerError, title: "This did not work", message: "\(error)")

@@ -3,8 +3,8 @@ import Selectors
 
 /// Counts the operations that entered the places of a query, from the totals and counts of snapshots.
 ///
-/// The difference of two marks is the number of arrivals between the snapshots. Scheduled and blocked operations have no
-/// totals, so arrivals that replace others are not counted there.
+/// The difference of two marks is the number of arrivals between the snapshots. Scheduled and blocked operations have
+/// no totals, so arrivals that replace others are not counted there.
 package enum ListArrivals {
     package static func mark(_ query: OperationQuery, _ snapshot: NamespaceSnapshot) -> Int64 {
         let states = Set(query.states)
