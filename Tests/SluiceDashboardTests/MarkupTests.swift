@@ -1,3 +1,4 @@
+import Operations
 import Selectors
 import Testing
 
@@ -80,5 +81,13 @@ struct MarkupTests {
         let text = QueryText.term("tag", value)
         let query = try OperationQuery(parsing: text)
         #expect(query.terms == [.tags([value])], "\(text)")
+    }
+
+    @Test("The mark of an expired operation is a drawing, because few fonts have its character")
+    func marks() {
+        for state in OperationState.allCases {
+            let html = StateMark.markup(state).html
+            #expect(html.contains("<svg") == (state == .expired) && !html.contains("⧗") && html.contains("aria-hidden"))
+        }
     }
 }

@@ -18,6 +18,7 @@ struct PageTests {
             "/", "/ops", "/ops?state=dead", "/ops?q=tag%3Ax", "\(operation)?queue=mail", operation, "/queues",
             "/workers", "/schedules", "/schedules?queue=mail", "/schedules/show?queue=mail&id=none",
             "/schedules/pause?schedule=mail%2Fnone",
+            "/groups", "/groups?all=yes", "/groups/show?id=\(id)&queue=mail",
             "/events", "/events?changes=only", "/doctor", "/doctor?run=now", "/about", "/healthz",
             "/queues/pause?queue=mail",
             "/queues/resume?queue=mail", "/api/v1/stats", "/api/v1/operations", "/api/v1/operations/\(id)",

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Operations
-import Selectors
 import Sluice
 import SluiceOperator
 import TerminalText
@@ -39,7 +38,7 @@ package struct GroupListVerb: Verb {
         if let queue { try await client.knownQueue(queue) }
         let walk = ListWalk(
             client.broker,
-            try query(),
+            GroupSummary.query(includesEnded: all, queue: queue),
             view: invocation.view,
             limit: .max,
             scanLimit: scanLimit.count ?? ScanLimit.builtIn,
@@ -54,12 +53,6 @@ package struct GroupListVerb: Verb {
         console.warn(result.absent)
         if result.isCutShort, let coverage = result.coverage { console.note("\(coverage); more with --scan-limit") }
         return .done
-    }
-
-    private func query() throws(CLIError) -> OperationQuery {
-        let states: [OperationState] = [.blocked] + (all ? OperationState.allCases.filter(\.isTerminal) : [])
-        let words = ["state:" + states.map(\.rawValue).joined(separator: ","), "name:\(GroupTerms.name)"]
-        return try OperationQuery(typed: words + (queue.map { ["queue:\($0)"] } ?? []))
     }
 
     private func print(_ groups: [GroupSummary], _ invocation: Invocation) {

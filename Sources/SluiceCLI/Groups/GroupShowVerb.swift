@@ -36,14 +36,14 @@ package struct GroupShowVerb: GroupVerb {
         let console = invocation.console
         switch invocation.format {
         case .json, .jsonl:
-            let states = try await MemberStates(of: group, client)
+            let states = try await MemberStates(of: group, client.broker)
             let fields = GroupJSON.fields(group, invocation.view) + states.json
             console.print(.object(JSONObject(fields)), invocation.format)
         case .id: console.print(group.id.description)
         case .csv:
             console.print(invocation.report([group]).csv, .csv, showsHeader: invocation.options.showsHeader)
         case .table, .wide:
-            let states = try await MemberStates(of: group, client)
+            let states = try await MemberStates(of: group, client.broker)
             console.print(lines(group, states, invocation).map { SafeText.line($0) })
         }
         return .done

@@ -31,7 +31,7 @@ enum CommandLineView {
 enum StateView {
     static func markup(_ state: OperationState) -> Markup {
         tag("span", .class("state " + state.rawValue)) {
-            tag("span", .class("mark"), .named("aria-hidden", "true"), text: state.mark())
+            StateMark.markup(state)
             state.rawValue
         }
     }

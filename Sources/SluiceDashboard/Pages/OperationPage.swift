@@ -51,7 +51,9 @@ struct OperationPage {
             }
             tag("div", .class("columns")) {
                 tag("div") {
-                    waits
+                    if let explanation {
+                        WaitPanel(explanation: explanation, detail: detail, links: visit.links).markup
+                    }
                     timeline
                     attempts
                     payload(
@@ -94,35 +96,6 @@ struct OperationPage {
                     text: action.title
                 )
             }
-        }
-    }
-
-    // MARK: Why it waits
-
-    @MarkupBuilder private var waits: Markup {
-        if let explanation {
-            panel(detail.state == .executing ? "Now" : "Why it waits") {
-                if explanation.reasons.isEmpty {
-                    tag("p", text: "Nothing holds it back. The next free slot takes it.")
-                } else {
-                    tag("ul", .class("reasons")) { explanation.reasons.map { reason($0.reason) } }
-                }
-                for link in explanation.chain {
-                    tag("p") {
-                        "because "
-                        OperationLink.markup(link.situation.detail.id, queue: link.situation.queue, visit.links)
-                        " " + link.sentence
-                    }
-                }
-                for fix in explanation.fixes { CommandLineView.markup(text: fix, label: "try") }
-            }
-        }
-    }
-
-    private func reason(_ reason: WaitReason) -> Markup {
-        tag("li") {
-            reason.text
-            for fact in reason.facts { tag("div", .class("dim"), text: "\(fact.name): \(fact.text)") }
         }
     }
 
@@ -239,6 +212,9 @@ struct OperationPage {
                         tag("dt", text: "needed in")
                         tag("dd", text: links.dependentQueues.joined(separator: ", "))
                     }
+                }
+                if let group = GroupSummary(detail), !group.terms.isOfRun {
+                    tag("p") { tag("a", .href(visit.links.group(group)), text: "Progress and members by state") }
                 }
                 let more = links.needCount - links.needs.count + links.dependentCount - links.dependents.count
                 if more > 0 { tag("p", .class("dim"), text: "\(QuantityText.grouped(more)) more") }

@@ -59,13 +59,14 @@ struct OperationTabs {
         return tag("nav", .class("tabs"), .named("aria-label", "States")) {
             tab(nil, "all", queues.reduce(0) { $0 + $1.counts.values.reduce(0, +) })
             Self.order.map { state in
-                tab(state, "\(state.mark()) \(state.rawValue)", queues.reduce(0) { $0 + ($1.counts[state] ?? 0) })
+                tab(state, state.rawValue, queues.reduce(0) { $0 + ($1.counts[state] ?? 0) })
             }
         }
     }
 
     private func tab(_ state: OperationState?, _ text: String, _ count: Int) -> Markup {
         let content = parts {
+            if let state { StateMark.markup(state) }
             text
             tag("span", .class("total"), text: QuantityText.count(count))
         }

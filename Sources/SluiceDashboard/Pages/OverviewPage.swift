@@ -43,7 +43,7 @@ struct OverviewPage {
                     .href(visit.links.to("ops", query: ["state": state.rawValue]))
                 ) {
                     tag("span", .class("label")) {
-                        tag("span", .class("mark"), .named("aria-hidden", "true"), text: state.mark())
+                        StateMark.markup(state)
                         state.rawValue
                     }
                     tag("strong") {

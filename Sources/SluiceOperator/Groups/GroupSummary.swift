@@ -1,4 +1,5 @@
 import Operations
+import Selectors
 import TerminalText
 
 /// A group and its progress.
@@ -14,6 +15,21 @@ package struct GroupSummary: Sendable {
     package init?(_ detail: OperationDetail) {
         guard let progress = GroupProgress(detail), let terms = detail.links.group else { return nil }
         (self.detail, self.progress, self.terms) = (detail, progress, terms)
+    }
+
+    /// The query for groups. The result contains the groups of runs.
+    ///
+    /// - Parameters:
+    ///   - includesEnded: whether also groups that have ended are found.
+    ///   - queue: the queue of the groups; nil = all queues.
+    package static func query(includesEnded: Bool, queue: String?) -> OperationQuery {
+        let states: [OperationState] = [.blocked] + (includesEnded ? OperationState.allCases.filter(\.isTerminal) : [])
+        func term(_ field: OperationQuery.Field, _ text: String) -> OperationQuery.Term {
+            OperationQuery.Term(field: field, condition: .texts([TextPattern(exactly: text)]))
+        }
+        return OperationQuery(
+            terms: [.states(states), term(.name, GroupTerms.name)] + (queue.map { [term(.queue, $0)] } ?? [])
+        )
     }
 
     /// The name that the group was opened with; "sluice.group" if the name is encrypted and no key can read it.

@@ -1,32 +1,31 @@
-import SluiceOperator
 import Operations
-import Sluice
-import SluiceMonitor
 import TerminalText
 
 /// The states of a group's members.
-struct MemberStates: Sendable {
+package struct MemberStates: Sendable {
     /// The largest number of members to read.
-    static let mostRead = 10_000
+    package static let mostRead = 10_000
     /// The largest number of failed members to show.
-    static let shown = 10
+    package static let shown = 10
 
-    private(set) var counts: [OperationState: Int] = [:]
+    package private(set) var counts: [OperationState: Int] = [:]
     /// Members without a record: removed, or not enqueued yet.
-    private(set) var gone = 0
+    package private(set) var gone = 0
     /// The first members that have not finished: dead ones first, then the others.
-    private(set) var failed: [OperationDetail] = []
-    var read: Int { counts.values.reduce(gone, +) }
+    package private(set) var failed: [OperationDetail] = []
+    package var read: Int { counts.values.reduce(gone, +) }
 
     private static let failedStates: [OperationState] = [.dead, .expired, .cancelled]
 
     /// Reads the members of a group from their queues.
-    init(of group: GroupSummary, _ client: SluiceClient) async throws {
-        let names = try await client.broker.edges(.needs, of: group.id, limit: Self.mostRead, queue: group.queue)
+    ///
+    /// - Parameter limit: the most members to read.
+    package init(of group: GroupSummary, _ broker: any MonitorBroker, limit: Int = Self.mostRead) async throws {
+        let names = Array(try await broker.edges(.needs, of: group.id, limit: limit, queue: group.queue).prefix(limit))
         for (queue, members) in Dictionary(grouping: names, by: { $0.queue ?? group.queue }).sorted(by: {
             $0.key < $1.key
         }) {
-            for detail in try await client.broker.allDetails(members.map(\.id), queue: queue) { add(detail) }
+            for detail in try await broker.allDetails(members.map(\.id), queue: queue) { add(detail) }
         }
         failed.sort { Self.rank($0) < Self.rank($1) }
         failed = Array(failed.prefix(Self.shown))
@@ -42,16 +41,20 @@ struct MemberStates: Sendable {
         if Self.failedStates.contains(detail.state) { failed.append(detail) }
     }
 
+    /// The states in the order in which they are shown.
+    package static let order: [OperationState] = [
+        .executing, .retrying, .ready, .scheduled, .blocked, .finished, .dead, .cancelled, .expired,
+    ]
+
     /// `14 finished, 3 executing, 2 dead, 1 gone`
-    var text: String {
-        let order: [OperationState] = [
-            .executing, .retrying, .ready, .scheduled, .blocked, .finished, .dead, .cancelled, .expired,
-        ]
-        let texts = order.compactMap { state in counts[state].map { "\(QuantityText.grouped($0)) \(state.rawValue)" } }
+    package var text: String {
+        let texts = Self.order.compactMap { state in
+            counts[state].map { "\(QuantityText.grouped($0)) \(state.rawValue)" }
+        }
         return (texts + (gone > 0 ? ["\(QuantityText.grouped(gone)) gone"] : [])).joined(separator: ", ")
     }
 
-    var json: [(String, JSONValue)] {
+    package var json: [(String, JSONValue)] {
         let states = OperationState.allCases.map { ($0.rawValue, JSONValue.number(counts[$0] ?? 0)) }
         return [
             ("read", .number(read)), ("states", .object(JSONObject(states + [("gone", .number(gone))]))),
@@ -71,7 +74,7 @@ struct MemberStates: Sendable {
     }
 
     /// The reason why a member has not finished.
-    static func reason(_ detail: OperationDetail) -> String {
+    package static func reason(_ detail: OperationDetail) -> String {
         switch detail.state {
         case .dead: detail.errors.last?.failure.sentence ?? "no error stored"
         case .cancelled: detail.cancel?.reason ?? ""
