@@ -128,7 +128,7 @@ class Tab:
 
     def __init__(self, browser, session, target, home):
         self.browser, self.session, self.target, self.home = browser, session, target, home
-        self.problems, self.loads, self.frame, self.requests = [], 0, None, {}
+        self.problems, self.loads, self.fetched, self.frame, self.requests = [], 0, 0, None, {}
         # Statuses of documents that a check expects, besides those below 400
         self.expected = set()
         self.status = None
@@ -177,6 +177,8 @@ class Tab:
 
     def _on_Network_responseReceived(self, event):
         status, url = event["response"]["status"], event["response"]["url"]
+        if event["type"] == "Fetch":
+            self.fetched += 1
         if event["type"] == "Document":
             self.status = status
             if status in self.expected:

@@ -58,10 +58,10 @@ class Check:
         return self.tab.evaluate(f"{RULES}({'true' if needs_command else 'false'})")
 
     def see_update(self):
-        """Waits for the first update of a live page, which replaces its main part."""
-        self.tab.evaluate("document.getElementById('page') && (document.getElementById('page').isFirst = true)")
+        """Waits until a live page has asked for an update. The answer may be that nothing has changed."""
+        before = self.tab.fetched
         if self.tab.evaluate("document.getElementById('page')?.dataset.live === 'yes'"):
-            self.tab.until("!document.getElementById('page').isFirst")
+            self.tab.browser.wait(lambda: self.tab.fetched > before, "an update")
 
     def picture(self, where):
         name = re.sub(r"[^\w.=-]+", "-", ID.sub("ID", urllib.parse.unquote(where))).strip("-")[:80] or "overview"

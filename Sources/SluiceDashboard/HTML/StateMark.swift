@@ -12,7 +12,7 @@ enum StateMark {
     }
 
     private static var hourglass: Markup {
-        tag("svg", .class("hourglass"), .named("viewBox", "0 0 10 12")) {
+        tag("svg", .class("hourglass"), .named("aria-hidden", "true"), .named("viewBox", "0 0 10 12")) {
             tag("path", .named("d", hourglassPath))
         }
     }
