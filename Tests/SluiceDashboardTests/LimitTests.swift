@@ -21,6 +21,16 @@ struct LimitTests {
         func letGo(_ number: Int) { gates.withLock { $0.removeValue(forKey: number) }?.resume() }
     }
 
+    /// Starts requests one after the other. The first works, and the others wait.
+    private func start(_ count: Int, _ limit: RequestLimit, _ bodies: Bodies) async -> [Task<Void, any Error>] {
+        var tasks: [Task<Void, any Error>] = []
+        for number in 0..<count {
+            tasks.append(Task { try await limit.run { await bodies.work(number) } })
+            await until(limit, working: 1, waiting: number)
+        }
+        return tasks
+    }
+
     /// Waits until a limit has this load.
     private func until(_ limit: RequestLimit, working: Int, waiting: Int) async {
         while limit.load != (working, waiting) { await Task.yield() }
@@ -31,11 +41,7 @@ struct LimitTests {
         let limit = RequestLimit(atOnce: 1, waiting: 2)
         let bodies = Bodies()
         var begun = bodies.begun.stream.makeAsyncIterator()
-        var tasks: [Task<Void, any Error>] = []
-        for number in 0..<3 {
-            tasks.append(Task { try await limit.run { await bodies.work(number) } })
-            await until(limit, working: 1, waiting: number)
-        }
+        let tasks = await start(3, limit, bodies)
         #expect(await begun.next() == 0)
         await #expect(throws: RequestLimit.Busy.self) { try await limit.run {} }
         for number in 0..<3 {
@@ -51,11 +57,7 @@ struct LimitTests {
         let limit = RequestLimit(atOnce: 1, waiting: 10)
         let bodies = Bodies()
         var begun = bodies.begun.stream.makeAsyncIterator()
-        var tasks: [Task<Void, any Error>] = []
-        for number in 0..<3 {
-            tasks.append(Task { try await limit.run { await bodies.work(number) } })
-            await until(limit, working: 1, waiting: number)
-        }
+        let tasks = await start(3, limit, bodies)
         #expect(await begun.next() == 0)
         tasks[1].cancel()
         await #expect(throws: CancellationError.self) { try await tasks[1].value }

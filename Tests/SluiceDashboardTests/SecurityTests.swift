@@ -121,7 +121,7 @@ struct UsersTests {
         #expect(users.visitor(token: "Swordfish") == nil && users.visitor(token: "") == nil)
         #expect(users.visitor(named: "bob") == Visitor(name: "bob", role: .admin))
         #expect(users.visitor(named: "eve") == Visitor(name: "eve", role: .viewer))
-        for nobody in ["*", "", "-", "(null)"] { #expect(users.visitor(named: nobody) == nil, "\(nobody)") }
+        for name in ["*", "", "-", "(null)"] { #expect(users.visitor(named: name) == nil, "\(name)") }
         #expect(try Users(parsing: "bob admin -").visitor(named: "eve") == nil)
         #expect(try Users(parsing: "# none\n\n").isEmpty)
     }
@@ -194,7 +194,7 @@ struct UsersTests {
     }
 
     @Test(
-        "A token that nobody has, which a proxy may add, allows no request of another site",
+        "An unknown token, which a proxy may add, allows no request of another site",
         arguments: [false, true]
     )
     func unknownToken(isOpen: Bool) async throws {

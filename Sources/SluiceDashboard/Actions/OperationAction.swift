@@ -15,15 +15,7 @@ enum OperationAction: String, Sendable, CaseIterable {
         }
     }
 
-    var permission: Permission {
-        switch self {
-        case .cancel: .cancel
-        case .retry: .retry
-        case .hold: .hold
-        case .release: .release
-        case .remove: .remove
-        }
-    }
+    var permission: Permission { kind.permission }
 
     var title: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
 
