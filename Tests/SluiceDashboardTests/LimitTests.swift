@@ -111,6 +111,22 @@ struct LimitTests {
         #expect(try await desk("/").status == 200)
     }
 
+    @Test("Requests without a login do not take or wait for the turns of others")
+    func withoutLogin() async throws {
+        let desk = Desk()
+        let limit = desk.site.requests
+        let bodies = Bodies()
+        let tasks = (0..<Limits.requestsAtOnce).map { number in
+            Task { try await limit.run { await bodies.work(number) } }
+        }
+        await until(limit, working: Limits.requestsAtOnce, waiting: 0)
+        #expect(try await desk("/healthz", as: nil).status == 200)
+        #expect(try await desk("/login", .post, as: nil, form: "token=x").status == 401)
+        var begun = bodies.begun.stream.makeAsyncIterator()
+        for _ in tasks { bodies.letGo(try #require(await begun.next())) }
+        for task in tasks { try await task.value }
+    }
+
     @Test("The dashboard is ready while Redis answers, and says so without a login")
     func ready() async throws {
         let desk = Desk()

@@ -22,7 +22,11 @@ struct Gate: RouterMiddleware {
             if !isMounted { context.visitor = try visitors.visitor() }
             try requireLogin(request, context)
             try checkOrigin(request, isFromProgram: !isMounted && visitors.hasToken)
-            response = try await site.requests.run { [context] in try await next(request, context) }
+            // Requests without a login read nothing, and a slow one must not take the turn of others.
+            response =
+                context.visitor == nil
+                ? try await next(request, context)
+                : try await site.requests.run { [context] in try await next(request, context) }
         } catch {
             response = answer(failure(error), request, context)
         }
