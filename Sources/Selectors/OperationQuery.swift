@@ -9,7 +9,8 @@ import TerminalText
 /// any text. A word without a field is searched for in all texts of an operation.
 package struct OperationQuery: Sendable, Equatable {
     package enum Field: String, CaseIterable, Sendable {
-        case state, queue, name, tag, group, limitKey, priority, worker, age, id, unique, schedule, args, error, text
+        case state, queue, name, tag, group, limitKey, priority, worker, age, id, unique, schedule, args, error,
+            signature, text
 
         /// Returns the field of a typed name, in any case of letters.
         static func named(_ text: some StringProtocol) -> Field? {
@@ -130,7 +131,7 @@ extension OperationQuery.Term {
         case .group: return (field, .groups(try word.values.map(group)))
         case .id: return (field, .operations(OperationNames(typed: word.values.map(OperationNames.Typed.init))))
         case .error, .text: return (field, .texts(word.values.map { $0.lowercased() }))
-        case .queue, .name, .tag, .limitKey, .worker, .unique, .schedule:
+        case .queue, .name, .tag, .limitKey, .worker, .unique, .schedule, .signature:
             try refuseComparison(word, of: field.rawValue)
             return (field, .texts(word.values))
         }

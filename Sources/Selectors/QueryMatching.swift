@@ -147,6 +147,7 @@ extension OperationQuery.Term {
         case (.worker, _): matches(detail.worker ?? "")
         case (.unique, _): detail.uniqueKey.map(matches) ?? false
         case (.error, .texts(let values)): detail.lastError.map { $0.contains(oneOf: values) } ?? false
+        case (.signature, _): detail.signature.map(matches) ?? false
         case (_, .operations(let names)): names.matches(detail.record.header.id, queue: detail.queue)
         case (_, .states(let states)): states.contains(detail.state)
         case (_, .priorities(let priorities)): priorities.contains(detail.record.header.priority)
@@ -230,6 +231,11 @@ extension TextPattern {
 }
 
 extension OperationDetail {
+    /// The signature of the last error.
+    fileprivate var signature: String? {
+        errors.last.map { ErrorSignature.of(type: $0.failure.type, message: $0.failure.message) }
+    }
+
     /// The last error in lower case: its type and its message.
     fileprivate var lastError: String? {
         errors.last.map { $0.failure.sentence.lowercased() }

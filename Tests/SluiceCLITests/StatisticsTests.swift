@@ -55,12 +55,19 @@ struct StatisticsTests {
         )
     }
 
+    private func merge(_ replies: [(String, StatisticsReply)], before: StatisticsReply? = nil) -> [NameStatisticsRow] {
+        var merge = NameStatisticsRow.Merge(isCompared: before != nil)
+        for (queue, reply) in replies { merge.add(reply, of: queue) }
+        if let before { merge.addEarlier(before) }
+        return merge.rows
+    }
+
     @Test("A comparison lists the names that became slower first, and names with few runs later")
     func slower() {
         let now = reply(["same": (10, 50), "slower": (10, 90), "faster": (10, 10), "few": (2, 900), "new": (9, 9)])
         let before = reply(["same": (10, 50), "slower": (10, 60), "faster": (10, 40), "few": (10, 1), "gone": (9, 9)])
         let rows = NameStatisticsRow.sorted(
-            NameStatisticsRow.merge([("mail", now)], before: [("mail", before)]),
+            merge([("mail", now)], before: before),
             by: .change
         )
         #expect(rows.map(\.label) == ["slower", "same", "faster", "few", "new"])
@@ -71,7 +78,7 @@ struct StatisticsTests {
     @Test("Statistics of all queues are added up by name, and further names share one row")
     func merged() {
         let replies = [("a", reply(["x": (2, 5), nil: (1, 5)])), ("b", reply(["x": (3, 5), nil: (1, 5)]))]
-        let rows = NameStatisticsRow.sorted(NameStatisticsRow.merge(replies, before: nil), by: .count)
+        let rows = NameStatisticsRow.sorted(merge(replies), by: .count)
         #expect(rows.map(\.label) == ["x", NameStatisticsRow.others])
         #expect(rows.map(\.statistics.finished) == [5, 2])
         #expect(rows[0].queues == ["a", "b"] && rows[0].before == nil)

@@ -49,21 +49,15 @@ package struct ErrorsVerb: Verb {
     }
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        var query = try OperationQuery(typed: query, tags: tag)
-        if !query.terms.contains(where: { $0.field == .state }) { query.terms.append(.states([.dead, .retrying])) }
+        let query = try OperationQuery(typed: query, tags: tag)
         let client = try await invocation.connectReadingClock()
-        try await query.resolve(client)
-        let walk = ListWalk(
+        let reading = try await ErrorReading.read(
             client.broker,
             query,
             view: invocation.view,
-            limit: .max,
-            scanLimit: scanLimit.count ?? ScanLimit.builtIn,
-            leavesOutAbsent: true,
-            countsAll: true
+            scanLimit: scanLimit.count ?? ScanLimit.builtIn
         )
-        var groups = ErrorGroups()
-        let result = try await walk.run(from: nil) { groups.add($0) }
+        let (groups, result) = (reading.groups, reading.result)
         ErrorReport(groups: groups, limit: limit, result: result).print(invocation)
         invocation.console.warn(result.absent)
         result.unknownQueues.forEach(invocation.console.warn)

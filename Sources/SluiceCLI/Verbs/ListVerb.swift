@@ -30,13 +30,14 @@ package struct ListVerb: Verb {
                   priority                  veryLow, low, normal, high or veryHigh, also with >= > <= <: 'priority:>=high'
                   age                       since the start, the end, or else the enqueue: 'age:>10m', 'age:<2h'
                   group                     a group that it is a member of: the id, the end of it, or QUEUE/ID
-                  unique, limitKey             the unique key or the limit key that it has
+                  unique, limitKey          the unique key or the limit key that it has
                   schedule                  the schedule that has enqueued it
                   worker                    a worker's name, its id or the end of its id
                   id                        an id, the text of --id, or QUEUE/ID, which are looked up at once; the last 6 or more
                                             characters of an id, or its beginning: 'id:01J9*'
                   args.PATH                 a value in the arguments: args.user.id:42, 'args.to:*@example.com', 'args.n:>=41', 'args."a.b":x'
                   error                     text in the last error
+                  signature                 the last error as sluice errors groups it: 'signature:"SMTP: status 550*"'
                   text                      text in name, tags, arguments, last error or progress; also a word without a field
 
                 Terms are joined by "and". A comma means or, a leading - means not, * matches anything, and quotes keep blanks, \

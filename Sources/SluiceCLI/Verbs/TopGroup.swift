@@ -87,17 +87,13 @@ package struct TopNamesVerb: Verb {
         let span = try span
         let client = try await invocation.connect()
         let reader = try await StatisticsReader(client.broker, queue)
-        let now = try await reader.read(span.query)
-        var before: [(queue: String, reply: StatisticsReply)]?
-        if let earlier = span.before { before = try await reader.read(earlier) }
-        let order = sort ?? (before == nil ? .count : .change)
-        let rows = NameStatisticsRow.sorted(NameStatisticsRow.merge(now, before: before), by: order)
-        let time = now.map(\.reply.time).max() ?? invocation.now
+        let names = try await reader.names(span)
+        let order = sort ?? (span.before == nil ? .count : .change)
         let report = NameReport(
-            rows: rows,
+            rows: NameStatisticsRow.sorted(names.rows, by: order),
             limit: limit,
             span: span,
-            time: time,
+            time: names.time ?? invocation.now,
             namespace: client.namespace,
             absent: reader.absent
         )

@@ -129,10 +129,10 @@ struct ReadRoutes: Sendable {
     private func statistics(_ fields: FormFields) async throws -> JSONValue {
         let span = try StatisticsSpan(since: try fields.duration("since") ?? .seconds(3_600), from: .hour)
         let reader = try await StatisticsReader(site.broker, fields["queue"].map { [$0] } ?? [])
-        let replies = try await reader.read(span.query)
-        let rows = NameStatisticsRow.sorted(NameStatisticsRow.merge(replies, before: nil), by: .count)
+        let statistics = try await reader.names(span)
+        let rows = NameStatisticsRow.sorted(statistics.rows, by: .count)
         let shown = Array(rows.prefix(try fields.number("limit", 1...1_000) ?? 100))
-        let time = replies.map(\.reply.time).max() ?? Int64(Date().timeIntervalSince1970 * 1000)
+        let time = statistics.time ?? Int64(Date().timeIntervalSince1970 * 1000)
         let names = NameStatisticsRow.report(shown, isCompared: false).json
         return NameStatisticsRow.json(
             names,
@@ -140,7 +140,7 @@ struct ReadRoutes: Sendable {
             span,
             at: time,
             namespace: site.options.namespace,
-            absent: reader.absent
+            absent: statistics.absent
         )
     }
 }

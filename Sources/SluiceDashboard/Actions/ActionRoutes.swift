@@ -14,6 +14,7 @@ struct ActionRoutes: Sendable {
     private var site: Site { routes.site }
 
     func add(to group: RouterGroup<DashboardContext>) {
+        LimitRoutes(actions: self).add(to: group)
         for action in OperationAction.allCases {
             let path = RouterPath("ops/:id/\(action.rawValue)")
             routes.page(group, path) { visit in try await confirmation(action, visit) }
@@ -115,7 +116,7 @@ struct ActionRoutes: Sendable {
 
     // MARK: Queues
 
-    private func queue(_ name: String?) async throws -> String {
+    func queue(_ name: String?) async throws -> String {
         let known = try await site.broker.queues()
         guard let name, known.contains(name) else { throw LookupFailure.unknownQueue(name ?? "", known: known) }
         return name
@@ -142,7 +143,7 @@ struct ActionRoutes: Sendable {
             isFinal: false,
             takesReason: true,
             target: site.links.to("queues", action.rawValue, query: ["queue": queue.queue]),
-            back: site.links.to("queues"),
+            back: QueuePage.link(queue.queue, site.links),
             command: ["queue", action.rawValue, queue.queue]
         ).content
     }
@@ -161,6 +162,6 @@ struct ActionRoutes: Sendable {
             queue: name
         )
         await site.loop.expire()
-        return Response.seeOther(site.links.to("queues", query: ["outcome": action.notice.rawValue]))
+        return Response.seeOther(QueuePage.link(name, site.links, outcome: action.notice))
     }
 }

@@ -32,7 +32,7 @@ struct PageContent: Sendable {
 
 /// The entries of the navigation.
 enum NavigationPlace: String, Sendable, CaseIterable {
-    case overview, operations, groups, queues, workers, schedules, events, doctor, about
+    case overview, operations, groups, queues, workers, schedules, performance, errors, events, doctor, about
 
     var title: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
 

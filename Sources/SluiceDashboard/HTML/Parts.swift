@@ -85,22 +85,25 @@ enum TableView {
     ///   - caption: the name of the table, for screen readers.
     ///   - columns: the titles, for an empty table; rows have their own.
     static func markup(_ caption: String, _ columns: [String], _ rows: [[Cell]], classes: String = "") -> Markup {
+        markup(caption, rows, classes: classes) {
+            columns.enumerated().map { index, title in
+                let isNumber = rows.first.map { $0.count > index && $0[index].classes.hasPrefix("number") }
+                return tag("th", .named("scope", "col"), .class(isNumber ?? false ? "number" : ""), text: title)
+            }
+        }
+    }
+
+    /// - Parameter head: the cells of the first row.
+    static func markup(
+        _ caption: String,
+        _ rows: [[Cell]],
+        classes: String = "",
+        @MarkupBuilder head: () -> Markup
+    ) -> Markup {
         tag("div", .class("scroll")) {
             tag("table", .class(classes)) {
                 tag("caption", .class("unseen"), text: caption)
-                tag("thead") {
-                    tag("tr") {
-                        columns.enumerated().map { index, title in
-                            let isNumber = rows.first.map { $0.count > index && $0[index].classes.hasPrefix("number") }
-                            return tag(
-                                "th",
-                                .named("scope", "col"),
-                                .class(isNumber ?? false ? "number" : ""),
-                                text: title
-                            )
-                        }
-                    }
-                }
+                tag("thead") { tag("tr", content: head) }
                 tag("tbody") {
                     rows.map { row in
                         tag("tr") {

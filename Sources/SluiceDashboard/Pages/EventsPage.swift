@@ -77,25 +77,13 @@ struct EventsPage {
     }
 
     private var search: Markup {
-        tag(
-            "form",
-            .class("search"),
-            .named("method", "get"),
-            .action(visit.links.to("events")),
-            .named("role", "search")
-        ) {
-            void("input", .named("type", "hidden"), .name("since"), .value(span.text))
-            if onlyChanges { void("input", .named("type", "hidden"), .name("changes"), .value("only")) }
-            void(
-                "input",
-                .named("type", "search"),
-                .name("q"),
-                .value(typed),
-                .named("aria-label", "Filter"),
-                .named("placeholder", "state:dead queue:mail")
-            )
-            tag("button", text: "Filter")
-        }
+        SearchForm.markup(
+            "events",
+            typed: typed,
+            placeholder: "state:dead queue:mail",
+            visit.links,
+            keeping: [("since", span.text), ("changes", onlyChanges ? "only" : nil)]
+        )
     }
 
     private func row(_ item: EventFeed.Item) -> [Cell]? {

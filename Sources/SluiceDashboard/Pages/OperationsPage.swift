@@ -100,22 +100,13 @@ struct OperationsPage {
     // MARK: Query
 
     private var search: Markup {
-        tag("form", .class("search"), .named("method", "get"), .action(visit.links.to("ops")), .named("role", "search"))
-        {
-            if let state { void("input", .named("type", "hidden"), .name("state"), .value(state.rawValue)) }
-            void(
-                "input",
-                .named("type", "search"),
-                .name("q"),
-                .value(typed),
-                .named("aria-label", "Query"),
-                .named("placeholder", "queue:mail name:Send* age:>10m args.user.id:42 error:\"timed out\""),
-                .named("autocomplete", "off"),
-                .named("spellcheck", "false"),
-                .url("data-suggest", visit.links.to("live", "words"))
-            )
-            tag("button", text: "Search")
-        }
+        SearchForm.markup(
+            "ops",
+            typed: typed,
+            placeholder: "queue:mail name:Send* age:>10m args.user.id:42 error:\"timed out\"",
+            visit.links,
+            keeping: [("state", state?.rawValue)]
+        )
     }
 
     // MARK: Rows

@@ -2,7 +2,7 @@
 ///
 /// The link has only a code, so that a link from elsewhere cannot show a text of its own.
 enum OutcomeNotice: String, CaseIterable {
-    case cancelled, requested, retried, held, released, removed, paused, resumed
+    case cancelled, requested, retried, held, released, removed, paused, resumed, limited
     case scheduleRan, scheduleJoined, schedulesPaused, schedulesResumed, schedulesRemoved, workerAsked
 
     var text: String {
@@ -14,6 +14,7 @@ enum OutcomeNotice: String, CaseIterable {
         case .released: "The operation is released."
         case .removed: "The operation is removed."
         case .paused: "The queue is paused. Running operations continue."
+        case .limited: "The limits are set. They hold for the next starts."
         case .resumed: "The queue is resumed."
         case .scheduleRan: "The schedule has enqueued an operation."
         case .scheduleJoined: "An operation of the schedule is in flight already, so nothing was enqueued."

@@ -115,7 +115,7 @@ struct OverviewPage {
         for queue in board.snapshot.queues {
             let condition = QueueCondition(queue)
             guard condition != .running else { continue }
-            let link = visit.links.to("ops", query: ["q": QueryText.term("queue", queue.queue)])
+            let link = QueuePage.link(queue.queue, visit.links)
             problems.append(
                 (condition.role, tag("a", .href(link), text: "queue \(queue.queue): \(sentence(queue, condition))"))
             )

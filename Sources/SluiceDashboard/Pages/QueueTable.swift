@@ -38,7 +38,7 @@ struct QueueTable {
             Cell("Queue", "name") {
                 tag(
                     "a",
-                    .href(visit.links.to("ops", query: ["q": QueryText.term("queue", queue.queue)])),
+                    .href(QueuePage.link(queue.queue, visit.links)),
                     text: queue.queue
                 )
             },

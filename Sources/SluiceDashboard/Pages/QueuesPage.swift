@@ -27,7 +27,7 @@ struct QueuesPage {
     private func card(_ queue: QueueSnapshot) -> Markup {
         tag("div", .class("panel")) {
             tag("div", .class("title")) {
-                tag("h2", text: queue.queue)
+                tag("h2") { tag("a", .href(QueuePage.link(queue.queue, visit.links)), text: queue.queue) }
                 if visit.may(.pause) {
                     let action: QueueAction = queue.paused ? .resume : .pause
                     tag("div", .class("actions")) {
@@ -41,7 +41,7 @@ struct QueuesPage {
                     }
                 }
             }
-            if queue.paused { tag("p", .class("warning"), text: pause(queue)) }
+            if queue.paused { tag("p", .class("warning"), text: PauseText.of(queue)) }
             tag("p", text: LimitText.line(queue, time: .relative))
             for line in LimitText.keys(queue) where !line.isEmpty { tag("p", .class("dim"), text: line) }
             for note in queue.unhandledNotes { tag("p", .class("warning"), text: note.text) }
@@ -49,15 +49,5 @@ struct QueuesPage {
                 tag("p", .class("dim"), text: "next start by the rate in \(DurationText.precise(.milliseconds(next)))")
             }
         }
-    }
-
-    private func pause(_ queue: QueueSnapshot) -> String {
-        var text = "paused"
-        if let trace = queue.pause {
-            text += " by \(trace.by), \(TimeText.relative(trace.at, now: queue.time))"
-            if !trace.reason.isEmpty { text += ": \(trace.reason)" }
-        }
-        if let until = queue.pausedUntil { text += "; resumes \(TimeText.relative(until, now: queue.time))" }
-        return text
     }
 }

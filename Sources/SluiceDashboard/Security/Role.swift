@@ -16,7 +16,7 @@ package enum Role: String, Sendable, CaseIterable, Comparable {
 
 /// A right that an action needs.
 enum Permission: Sendable, CaseIterable {
-    case cancel, retry, hold, release, pause, remove
+    case cancel, retry, hold, release, pause, remove, limit
     /// Runs a schedule once more.
     case runSchedule
     case quietWorker
@@ -29,7 +29,7 @@ enum Permission: Sendable, CaseIterable {
     var least: Role {
         switch self {
         case .cancel, .retry, .hold, .release, .pause, .runSchedule, .quietWorker: .operate
-        case .remove, .all, .changeWorker: .admin
+        case .remove, .limit, .all, .changeWorker: .admin
         }
     }
 }

@@ -50,6 +50,7 @@ struct Routes: Sendable {
         page(group, "groups") { visit in try await GroupsPage(visit).content }
         page(group, "groups/show") { visit in try await GroupPage(visit).content }
         page(group, "queues") { visit in try QueuesPage(visit).content }
+        FigureRoutes(routes: self).add(to: group)
         page(group, "workers") { visit in try WorkersPage(visit).content }
         page(group, "workers/show") { visit in try await WorkerPage(visit).content }
         page(group, "schedules") { visit in try await SchedulesPage(visit).content }

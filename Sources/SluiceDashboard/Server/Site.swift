@@ -13,6 +13,7 @@ struct Site: Sendable {
     let rows: ListRows
     let words = KnownWords()
     let sessions = Sessions()
+    let cache = ReadCache()
     let streams = StreamCount(limit: Limits.streams)
     let requests = RequestLimit(atOnce: Limits.requestsAtOnce, waiting: Limits.requestsWaiting)
     let logins = LoginLimit()

@@ -16,7 +16,9 @@ package struct ErrorGroup: Sendable {
     package private(set) var first: Int64 = .max
     package private(set) var last: Int64 = 0
     /// The operation with the latest failure, and its error.
-    package private(set) var sample: (id: OperationID, message: String)?
+    package private(set) var sample: (id: OperationID, queue: String, message: String)?
+    /// Whether the errors have one signature. Further signatures share one group.
+    package var isOne: Bool { signature != ErrorGroups.other }
     package private(set) var names: Set<String> = []
     package private(set) var queues: Set<String> = []
 
@@ -25,7 +27,7 @@ package struct ErrorGroup: Sendable {
         if detail.state == .dead { dead += 1 }
         if detail.state == .retrying { retrying += 1 }
         first = min(first, time)
-        if time >= last { sample = (detail.id, failure.message) }
+        if time >= last { sample = (detail.id, detail.queue, failure.message) }
         last = max(last, time)
         if names.count < Self.named { names.insert(detail.envelope.name) }
         if queues.count < Self.named { queues.insert(detail.queue) }
@@ -36,7 +38,7 @@ package struct ErrorGroup: Sendable {
 package struct ErrorGroups: Sendable {
     /// The number of groups after which further signatures are counted in one group.
     private static let most = 1_000
-    private static let other = "other errors"
+    fileprivate static let other = "other errors"
 
     private var groups: [String: ErrorGroup] = [:]
     /// The number of operations with an error.

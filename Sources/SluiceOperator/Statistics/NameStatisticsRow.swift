@@ -4,14 +4,14 @@ import TerminalText
 /// Statistics of one operation name in a time span, and in an earlier one.
 package struct NameStatisticsRow: Sendable {
     /// The number of runs in both spans from which a comparison is meaningful. Names with fewer runs come last.
-    static let leastCompared: Int64 = 5
+    package static let leastCompared: Int64 = 5
     package static let others = "(other names)"
 
     /// nil = all further names of a queue that has more names than Redis keeps.
     package let name: String?
     package private(set) var statistics = Statistics()
     package private(set) var before: Statistics?
-    private(set) var queues: Set<String> = []
+    package private(set) var queues: Set<String> = []
 
     init(name: String?) { self.name = name }
 
@@ -25,28 +25,40 @@ package struct NameStatisticsRow: Sendable {
         return now / then
     }
 
-    private var isComparable: Bool {
+    /// Whether both spans have enough runs for a comparison.
+    package var isComparable: Bool {
         min(statistics.run.count, before?.run.count ?? 0) >= Self.leastCompared
     }
 
-    /// Adds up each name over all queues.
-    package static func merge(
-        _ now: [(queue: String, reply: StatisticsReply)],
-        before: [(queue: String, reply: StatisticsReply)]?
-    ) -> [NameStatisticsRow] {
-        var names: [String?: NameStatisticsRow] = [:]
-        for (queue, reply) in now {
+    /// Adds up each name over queues.
+    package struct Merge {
+        private var names: [String?: NameStatisticsRow] = [:]
+        private var earlier: [String?: Statistics] = [:]
+        private let isCompared: Bool
+        /// The time of the newest reply; nil = no reply.
+        package private(set) var time: Int64?
+
+        package init(isCompared: Bool) { self.isCompared = isCompared }
+
+        package mutating func add(_ reply: StatisticsReply, of queue: String) {
+            time = max(time ?? 0, reply.time)
             for row in reply.rows {
                 names[row.name, default: NameStatisticsRow(name: row.name)].statistics.add(row.statistics)
                 names[row.name]?.queues.insert(queue)
             }
         }
-        guard let before else { return Array(names.values) }
-        for name in names.keys { names[name]?.before = Statistics() }
-        for (_, reply) in before {
-            for row in reply.rows { names[row.name]?.before?.add(row.statistics) }
+
+        package mutating func addEarlier(_ reply: StatisticsReply) {
+            for row in reply.rows { earlier[row.name, default: Statistics()].add(row.statistics) }
         }
-        return Array(names.values)
+
+        package var rows: [NameStatisticsRow] {
+            names.values.map { row in
+                var row = row
+                if isCompared { row.before = earlier[row.name] ?? Statistics() }
+                return row
+            }
+        }
     }
 
     package static func sorted(_ rows: [NameStatisticsRow], by order: StatisticsOrder) -> [NameStatisticsRow] {

@@ -68,19 +68,19 @@ extension ReportColumn {
 /// Formats statistics as text.
 package enum StatisticsText {
     /// `<1ms`, `12ms`, `1.2s`, `2m41s`.
-    static func time(_ milliseconds: Double) -> String {
+    package static func time(_ milliseconds: Double) -> String {
         milliseconds < 1 ? "<1ms" : DurationText.precise(.microseconds(Int64(milliseconds * 1000)))
     }
 
     /// A percentage, with one decimal below 10 %.
-    static func percent(_ part: Double) -> String {
+    package static func percent(_ part: Double) -> String {
         let percent = part * 100
         let tenths = (percent * 10).rounded() / 10
         return percent == 0 || tenths >= 10 ? "\(Int(percent.rounded()))%" : "\(max(0.1, tenths))%"
     }
 
     /// `+92%`, `-8%`: the change against the earlier span.
-    static func change(_ factor: Double) -> String {
+    package static func change(_ factor: Double) -> String {
         let percent = Int(min(1e6, (factor - 1) * 100).rounded())
         return percent > 0 ? "+\(percent)%" : "\(percent)%"
     }

@@ -28,6 +28,14 @@ package struct StatisticsReader: Sendable {
     func each<Value: Sendable>(
         _ body: @escaping @Sendable (any OperatorBroker, String) async throws -> Value
     ) async throws -> [(queue: String, reply: Value)] {
+        try await each(queues[...], body)
+    }
+
+    /// Returns a value for each of some queues, in their order.
+    func each<Value: Sendable>(
+        _ queues: ArraySlice<String>,
+        _ body: @escaping @Sendable (any OperatorBroker, String) async throws -> Value
+    ) async throws -> [(queue: String, reply: Value)] {
         let found = try await withThrowingTaskGroup(of: (String, Value).self) { group in
             for queue in queues { group.addTask { (queue, try await body(broker, queue)) } }
             return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }

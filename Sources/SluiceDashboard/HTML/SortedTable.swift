@@ -1,0 +1,35 @@
+/// A table whose columns are links that sort it.
+enum SortedTable {
+    struct Column {
+        var title: String
+        var isNumber: Bool
+        /// The page, sorted by this column; nil = it cannot be.
+        var link: Link?
+        var isCurrent: Bool
+
+        enum Kind { case text, number }
+
+        init(_ title: String, _ kind: Kind = .text, link: Link? = nil, isCurrent: Bool = false) {
+            (self.title, isNumber, self.link, self.isCurrent) = (title, kind == .number, link, isCurrent)
+        }
+    }
+
+    static func markup(_ caption: String, _ columns: [Column], _ rows: [[Cell]]) -> Markup {
+        TableView.markup(caption, rows) {
+            columns.map { column in
+                tag(
+                    "th",
+                    .named("scope", "col"),
+                    .class(column.isNumber ? "number" : ""),
+                    .named("aria-sort", column.isCurrent ? "descending" : "none")
+                ) {
+                    if let link = column.link {
+                        tag("a", .href(link), text: column.title + (column.isCurrent ? " ▾" : ""))
+                    } else {
+                        column.title
+                    }
+                }
+            }
+        }
+    }
+}

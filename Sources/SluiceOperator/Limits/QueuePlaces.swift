@@ -1,0 +1,35 @@
+import Operations
+
+/// The operations that hold the places of a queue's limits, and those that start next.
+package struct QueuePlaces: Sendable {
+    /// The most limit keys to read, and the most waiting operations.
+    private static let keysRead = 10
+    private static let waitingRead = 100
+
+    /// The limit keys with ready operations, and those with limits of their own.
+    package var keys: [LimitKeyState] = []
+    /// The number of operations by name among the next ready ones, largest number first.
+    package var waiting: [(name: String, count: Int)] = []
+    /// The number of ready operations that were read for `waiting`.
+    package var waitingCount = 0
+
+    /// Reads one page of ready operations, and the limit keys, all at once over the pipelined connection.
+    package static func read(_ broker: any MonitorBroker, _ queue: QueueSnapshot) async throws -> QueuePlaces {
+        let own = queue.limits.keys.keys.sorted()
+        var names = queue.limitKeys.map(\.key)
+        names += own.filter { !names.contains($0) }
+        async let page = broker.page(state: .ready, queue: queue.queue, cursor: nil, limit: waitingRead)
+        var places = QueuePlaces()
+        let keys = Array(names.prefix(keysRead))
+        let states = try await withThrowingTaskGroup(of: (String, LimitKeyState).self) { group in
+            for key in keys { group.addTask { (key, try await broker.limitKey(key, queue: queue.queue)) } }
+            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        places.keys = keys.compactMap { states[$0] }
+        let details = try await page.operations
+        places.waitingCount = details.count
+        places.waiting = Dictionary(grouping: details) { $0.envelope.name }.map { ($0.key, $0.value.count) }
+            .sorted { ($0.count, $1.name) > ($1.count, $0.name) }
+        return places
+    }
+}
