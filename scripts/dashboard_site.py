@@ -2,7 +2,9 @@
 import json
 import pathlib
 import subprocess
+import time
 
+from site_history import History
 from sites import Site
 
 # Operations that the pages show, by the texts of their ids.
@@ -82,6 +84,7 @@ class DashboardSite(Site):
         for queue, name in ("video", "video-1"), ("mail", "mail-1"):
             self.start(self.binary, "worker", "-q", queue, "-c", "5", "--name", name, "--lease", "60s")
         self.wait("a lost worker, and work that runs", lambda: self.is_ready())
+        self.history()
 
     def hostile(self):
         """Makes operations with hostile text in ids, tags, headers, arguments, reasons, progress and logs."""
@@ -99,6 +102,13 @@ class DashboardSite(Site):
         self.sluice("hold", "hostile/hostile", "--reason", HOSTILE)
         self.start(self.binary, "worker", "-q", "hostile", "--handler", f"Hostile={program}", "--name", "hostile-1")
 
+    def history(self):
+        """Writes statistics of a month: pages and pictures without a past would show empty charts."""
+        words = b"".join(protocol(command) for command in History(time.time()).commands())
+        answer = subprocess.run(["redis-cli", "-p", str(self.port), "--pipe"], input=words, capture_output=True)
+        if answer.returncode:
+            raise SystemExit(f"error: Redis refused the history: {answer.stdout.decode(errors='replace')}")
+
     def is_ready(self):
         workers = json.loads(self.sluice("workers", "ls", "-o", "json"))["workers"]
         counts = self.stats()["counts"]
@@ -112,3 +122,9 @@ class DashboardSite(Site):
             end
             return found"""
         return dict(line.rsplit(" ", 1) for line in self.redis("eval", script, 0).splitlines())
+
+
+def protocol(words):
+    """A command in the form in which Redis reads it."""
+    parts = [word if isinstance(word, bytes) else word.encode() for word in words]
+    return b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)

@@ -230,7 +230,7 @@ struct PerformancePage {
     }
 
     @MarkupBuilder private func spark(_ run: DurationHistogram) -> Markup {
-        let ranges = run.ranges
+        let ranges = run.ranges(atLeast: 8)
         if let first = ranges.first, let last = ranges.last {
             let text = DurationHistogram.text(of:)
             BarChart.markup(

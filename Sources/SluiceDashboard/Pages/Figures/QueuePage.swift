@@ -181,10 +181,12 @@ struct QueuePage {
     }
 
     private func flow(_ charts: StatisticsCharts, _ each: String) -> Markup {
-        let lines = [
+        var lines = [
             ChartData.series("in", .first, series) { Double($0.enqueued) },
             ChartData.series("out", .second, series) { Double($0.left) },
         ]
+        // The present period has just begun: its small numbers would look like a standstill.
+        if series.periods.count > 1 { for line in lines.indices { lines[line].values[series.periods.count - 1] = nil } }
         return LineChart.markup("In and out, \(each)", id: "flow", charts.data(lines))
     }
 }
