@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import statistics
 import sys
 import time
@@ -29,7 +30,11 @@ PAINT = """new Promise((resolve) => new PerformanceObserver((list) => {
 }).observe({ type: 'paint', buffered: true }))"""
 NAMES = ["SendMail", "MonthlyReport", "SyncContacts", "ResizeImage", "Invoice"]
 CHUNK = 50_000
+# The commands that run a script
+SCRIPTS = {"evalsha", "eval", "fcall"}
 REQUESTS, PAINTS, SECONDS, CHANGES = 500, 5, 30, 5
+# Seconds between two readings of Redis
+INTERVAL = 1
 
 
 class LargeSite(DashboardSite):
@@ -66,10 +71,16 @@ class LargeSite(DashboardSite):
         lines = self.redis("info", "stats").splitlines()
         return int(next(line.split(":")[1] for line in lines if line.startswith("total_commands_processed")))
 
-    def rate(self):
-        before, begin = self.commands(), time.monotonic()
+    def scripts(self):
+        """Returns the scripts that Redis has run."""
+        lines = (line.split(":") for line in self.redis("info", "commandstats").splitlines() if ":" in line)
+        return sum(int(re.search(r"calls=(\d+)", text)[1]) for name, text in lines if name.removeprefix("cmdstat_").split("_")[0] in SCRIPTS)
+
+    def rate(self, count=None):
+        count = count or self.commands
+        before, begin = count(), time.monotonic()
         time.sleep(SECONDS)
-        return (self.commands() - before) / (time.monotonic() - begin)
+        return (count() - before) / (time.monotonic() - begin)
 
     def memory(self, field):
         lines = pathlib.Path(f"/proc/{self.server_process.pid}/status").read_text().splitlines()
@@ -134,6 +145,17 @@ class Measuring:
         for tab in tabs:
             tab.close()
 
+    def lists(self):
+        """Measures the scripts that a tab with a list of its own costs at each refresh, beside a tab of the overview."""
+        self.tab.open(self.site.home)
+        self.tab.until("document.getElementById('badge').classList.contains('live')")
+        before = self.site.rate(self.site.scripts)
+        self.tab.open(f"{self.site.home}/ops?q=queue%3Aqueue-001")
+        self.tab.until("document.getElementById('badge').classList.contains('live')")
+        after = self.site.rate(self.site.scripts)
+        print(f"     scripts: {before:.1f}/s with the overview, {after:.1f}/s with a list")
+        self.report("more scripts a refresh with a list than with the overview", (after - before) * INTERVAL, 1, "scripts")
+
     def appearance(self):
         """Measures how soon an enqueue, progress and a cancel are on the page."""
         gate = pathlib.Path(self.site.folder, "gate")
@@ -167,14 +189,16 @@ class Measuring:
 def measure(site, options, report):
     site.seed(options)
     print(f"{options.operations:,} operations in {options.queues} queues, {options.workers} workers")
-    site.dashboard(interval="1s")
+    site.dashboard(interval=f"{INTERVAL}s")
     measuring = Measuring(site, options, report)
     try:
         measuring.log_in()
         measuring.paint("Overview", "/")
         measuring.paint("the list", "/ops")
+        measuring.paint("Performance", "/performance")
         measuring.api()
         measuring.load()
+        measuring.lists()
         site.binary = options.seeder or site.binary
         measuring.appearance()
         report("memory of the dashboard at its peak", site.memory("VmHWM"), 120, "MB")

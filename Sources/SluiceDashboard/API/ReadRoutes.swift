@@ -89,12 +89,10 @@ struct ReadRoutes: Sendable {
 
     private func errors(_ fields: FormFields) async throws -> JSONValue {
         let limit = try fields.number("limit", 1...1_000) ?? 50
-        let typed = fields["q"].map { [$0] } ?? []
-        _ = try QueryText.parse(fields["q"] ?? "")
-        let walk = try walk(["state:retrying,dead"] + typed)
-        var groups = ErrorGroups()
-        let result = try await walk.run(from: nil) { groups.add($0) }
-        return groups.json(RowReport(Array(groups.sorted.prefix(limit))).json, result)
+        let query = try QueryText.parse(fields["q"] ?? "")
+        let reading = try await ErrorReading.read(site.broker, query, view: site.options.view, scanLimit: Self.scanLimit)
+        let groups = reading.groups
+        return groups.json(RowReport(Array(groups.sorted.prefix(limit))).json, reading.result)
     }
 
     /// The newest stored events, oldest first.
