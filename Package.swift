@@ -302,7 +302,7 @@ let package = Package(
         .testTarget(
             name: "SluiceDashboardTests",
             dependencies: [
-                "SluiceDashboard", "Sluice", "SluiceOperator", "BrokerModel",
+                "SluiceDashboard", "Sluice", "SluiceOperator", "BrokerModel", "TestSupport",
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Dashboard"])),
                 .product(name: "HummingbirdTesting", package: "hummingbird", condition: .when(traits: ["Dashboard"])),
             ],

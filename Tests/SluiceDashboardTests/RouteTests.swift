@@ -4,6 +4,7 @@ import Hummingbird
 import HummingbirdTesting
 import Operations
 import SluiceOperator
+import TestSupport
 import Testing
 
 @testable import SluiceDashboard
@@ -17,11 +18,10 @@ struct RouteTests {
     private static let stream = "/live"
 
     /// Text that means something to a browser, a terminal, a shell, a spreadsheet, a path, or a parser.
-    private static let hostile = [
+    private static let hostile = HostileText.samples + [
         "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onload='alert(1)",
         "</title><script>x</script>",
-        "javascript:alert(1)", "//evil.example/", "\\\\evil.example\\", "\r\nSet-Cookie: x=1", "\u{0}", "\u{1b}[31m",
-        "\u{9b}31m", "\u{202e}txt.exe", "\u{2028}", "../../etc/passwd", "%2e%2e%2f", "%", "%zz", "=1+1", "$(id)",
+        "javascript:alert(1)", "//evil.example/", "\\\\evil.example\\", "\r\nSet-Cookie: x=1", "\u{0}", "\u{2028}", "../../etc/passwd", "%2e%2e%2f", "%", "%zz", "=1+1", "$(id)",
         "`id`",
         "{{7*7}}", "NaN", "-1", "99999999999999999999", "1e400", "PT1S", "0000-00-00", "😀",
         String(repeating: "x", count: 5_000),

@@ -1,17 +1,17 @@
 import Testing
 
 /// Text that changes a terminal: escape sequences, a title, a clipboard write, a forged line, reversed text.
-enum HostileText {
-    static let samples = [
+package enum HostileText {
+    package static let samples = [
         "\u{1b}[2J\u{1b}[31mred", "\u{1b}]0;title\u{07}", "\u{1b}]52;c;aGk=\u{1b}\\", "\u{9b}31m",
         "before\rafter", "back\u{08}space", "\u{202e}txt.exe", "\u{2066}iso\u{2069}", "del\u{7f}",
     ]
-    static let all = samples.joined(separator: " ")
+    package static let all = samples.joined(separator: " ")
 }
 
 /// Expects that a text has no control characters except line ends (and tabs, if allowed), and nothing that reorders
 /// text.
-func expectSafe(_ text: String, tabs: Bool = false, _ location: SourceLocation = #_sourceLocation) {
+package func expectSafe(_ text: String, tabs: Bool = false, _ location: SourceLocation = #_sourceLocation) {
     let bad = text.unicodeScalars.filter { scalar in
         switch scalar.value {
         case 0x0a: false

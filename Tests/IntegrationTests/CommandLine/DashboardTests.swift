@@ -44,7 +44,9 @@ extension CommandLineTests {
             let page = try served.text("/jobs/ops/\(id)?queue=mail")
             #expect(page.contains(id) && page.contains("&lt;b&gt;ann&lt;/b&gt;") && !page.contains("<b>ann"))
             #expect(try served.get("/jobs/ops/7QK2MXZZ").status == 404)
-            #expect(try served.get("/jobs/", headers: ["Host": "evil.example"]).status == 421)
+            for path in ["/", "/ops", "/api/v1/stats", "/live", "/assets/style.css", "/login", "/healthz", "/none"] {
+                #expect(try served.get("/jobs" + path, headers: ["Host": "evil.example"]).status == 421, "\(path)")
+            }
             #expect(
                 try served.get(
                     "/jobs/ops/\(id)/cancel?queue=mail",
