@@ -17,7 +17,7 @@ WRITING = set(
 # Keys that hold no operations: counters, workers, requests, extras of a record
 OTHERS = (
     r"(META|TOTALS|STANDING|SCHEDULES|DUE|UNIQUE|OUTBOX|OUTBOXES|ASKING)\b|outbox_of\(|(behind|needs|inputs|dependents|remote|extras|errors|log)_key\("
-    r"|PREFIX \.\. '(wake|stream|leases|worker:|numbers|cancelling:|intents|lost|full|fresh|keyLimits|keyBuckets|awaited|calls:|outboxes|statistics:)"
+    r"|PREFIX \.\. '(wake|stream|leases|worker:|numbers|cancelling:|intents|lost|builds|full|fresh|keyLimits|keyBuckets|awaited|calls:|outboxes|statistics:)"
 )
 # Variables with keys that their file does not spell out, and why they may be written
 VARIABLES = {

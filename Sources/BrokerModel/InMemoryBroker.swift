@@ -183,6 +183,10 @@ extension InMemoryBroker {
         read(queue) { $0.lostWorkers(limit: limit) }
     }
 
+    package func builds(queue: String) async throws -> [BuildSight] {
+        read(queue) { $0.buildsInOrder.reversed() }
+    }
+
     package func storedEvents(
         queue: String,
         after cursor: String?,

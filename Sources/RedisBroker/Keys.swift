@@ -60,6 +60,7 @@ struct Keys: Sendable {
     private static let kindsOfQueue: Set = [
         "meta", "totals", "wake", "leases", "scheduled", "retrying", "blocked", "expiring", "batches", "intents",
         "awaited", "numbers", "stream", "unhandled", "clock", "lane", "ended", "worker", "calls", "lost", "statistics",
+        "builds",
         "standing", "schedules", "full", "unique", "fresh", "behind", "keyed", "keyNames", "next", "running",
         "keyLimits", "keyBuckets", "outbox", "outboxes", "asking",
     ]

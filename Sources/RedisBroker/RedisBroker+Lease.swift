@@ -19,6 +19,7 @@ extension RedisBroker {
         arguments.append(beat.epoch)
         arguments.append(beat.info)
         arguments.append(beat.unhandledSeen)
+        arguments.append(beat.build ?? "")
         if let statistics = beat.statistics { statistics.append(to: &arguments) }
         return arguments
     }

@@ -23,6 +23,15 @@ extension RedisBroker {
         reply.rows.sort { StatisticsReply.isBefore($0, $1) }
         return reply
     }
+
+    package func builds(queue: String) async throws -> [BuildSight] {
+        let reply = try await read(.builds, arguments(queue)).array ?? []
+        return reply.chunks(of: 2).reversed().compactMap { values in
+            let values = Array(values)
+            guard values.count == 2, let build = values[0].string, let time = values[1].int else { return nil }
+            return BuildSight(build, firstSeenAt: Int64(time))
+        }
+    }
 }
 
 extension StatisticsQuery.Unit {

@@ -71,6 +71,7 @@ extension WorkerCore {
             queues: names,
             handles: registry.names,
             version: SluiceDefaults.version,
+            build: configuration.build,
             startedAt: counters.startedAt,
             finished: counters.finished.load(ordering: .relaxed),
             failed: counters.failed.load(ordering: .relaxed),

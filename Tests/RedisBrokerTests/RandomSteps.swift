@@ -238,7 +238,9 @@ extension RandomSteps {
             intervalMilliseconds: 5000,
             info: Array("info \(number(1...9))".utf8),
             unhandledSeen: Int64(number(0...3)),
-            statistics: chance(0.6) ? statistics(of: worker) : nil
+            statistics: chance(0.6) ? statistics(of: worker) : nil,
+            // Drawn from the number of operations, so that the steps that a seed gives stay as they are.
+            build: made % 5 == 0 ? nil : "build \(made % 70)"
         )
         return .beat(beat)
     }

@@ -187,6 +187,8 @@ struct RedisLayout {
         if m[8] then put('bucket', m[8]) end
         if m[9] then put('schedules', m[9]) end
         put('counters', m[3] or '0', m[4] or '0', call('HGET', P .. 'totals', 'stale') or '0', m[5] or '0', m[6] or '0')
+        local builds = call('ZRANGE', P .. 'builds', 0, -1, 'WITHSCORES')
+        for i = 1, #builds, 2 do put('build', builds[i], string.format('%.0f', builds[i + 1])) end
         local lost = call('ZRANGE', P .. 'lost', 0, -1, 'WITHSCORES')
         for i = 1, #lost, 2 do
           local numbers = string.match(call('HGET', P .. 'lost:about', lost[i]), '^%d+ %d+ %d+ %d+ %d+')

@@ -35,6 +35,29 @@ struct WorkerTests {
         #expect(try await desk("/workers").text.contains("/workers/show?id=\(worker)"))
     }
 
+    @Test("The list and the page of a worker have its build, as plain text")
+    func build() async throws {
+        let info = WorkerInfo(
+            host: "h1",
+            pid: 7,
+            name: "w1",
+            slots: 1,
+            queues: ["mail"],
+            handles: [],
+            version: "1",
+            build: "2026.11.3 <b>",
+            startedAt: 0
+        )
+        var beat = Beat(worker: worker, epoch: 1, leaseMilliseconds: 60_000, intervalMilliseconds: 5_000, info: [])
+        beat.info = info.encoded()
+        _ = try desk.broker.beat(beat, queue: "mail")
+        for path in ["/workers", "/workers/show?id=\(worker)"] {
+            #expect(try await desk(path).text.contains("2026.11.3 &lt;b&gt;"), "\(path)")
+        }
+        let list = try JSONValue(parsing: try await desk("/api/v1/workers").text)
+        #expect(list["workers"]?.arrayValue?.first?["build"]?.stringValue == "2026.11.3 <b>")
+    }
+
     @Test("A worker is made quiet, resumed, resized and stopped, and Redis has the name of the person")
     func requests() async throws {
         _ = try await start()

@@ -179,7 +179,8 @@ struct DrainTests {
             WorkerConfiguration(queues: .named([QueueShare("a", reservedSlots: 11)])),
             WorkerConfiguration(queues: .named([QueueShare("a", reservedSlots: 10), QueueShare("b")])),
             WorkerConfiguration(drainTimeout: .seconds(-1)), WorkerConfiguration(drainTimeout: .seconds(Int64.max)),
-            WorkerConfiguration(cancelGrace: .seconds(Int64.max)),
+            WorkerConfiguration(cancelGrace: .seconds(Int64.max)), WorkerConfiguration(build: ""),
+            WorkerConfiguration(build: "a\nb"),
         ]
     )
     func wrongConfiguration(configuration: WorkerConfiguration) {

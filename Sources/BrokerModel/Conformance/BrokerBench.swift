@@ -54,7 +54,8 @@ extension BrokerBench {
         lease: Int64 = lease,
         interval: Int64 = interval,
         info: [UInt8] = Array("{}".utf8),
-        statistics: StatisticsDelta? = nil
+        statistics: StatisticsDelta? = nil,
+        build: String? = nil
     ) throws -> BeatReply {
         let beat = Beat(
             worker: worker,
@@ -62,7 +63,8 @@ extension BrokerBench {
             leaseMilliseconds: lease,
             intervalMilliseconds: interval,
             info: info,
-            statistics: statistics
+            statistics: statistics,
+            build: build
         )
         return try broker.beat(beat, queue: queue)
     }

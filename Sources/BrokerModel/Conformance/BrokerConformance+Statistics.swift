@@ -99,7 +99,7 @@ extension BrokerConformance {
 extension BrokerBench {
     /// Moves the clock to the start of the next day and returns that instant in milliseconds.
     @discardableResult
-    fileprivate func toNextDay() async throws -> Int64 {
+    func toNextDay() async throws -> Int64 {
         let now = try await snapshot().time
         let day = StatisticsQuery.Unit.day.milliseconds
         let next = (now / day + 1) * day

@@ -24,6 +24,7 @@ package enum BrokerConformance {
         + losing
         + workerControl
         + keepingStatistics
+        + keepingBuilds
 }
 
 /// One rule, with the check that a broker keeps it.

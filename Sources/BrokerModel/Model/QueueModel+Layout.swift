@@ -132,6 +132,7 @@ extension QueueModel {
         }
         layout.hasToken = hasToken
         layout.text += "counters \(sequence) \(fence) \(stale) \(leaseFloor) \(outageUntil)\n"
+        for sight in buildsInOrder { layout.text += "build \(sight.build) \(sight.firstSeenAt)\n" }
         for worker in lostInOrder {
             layout.text += "lost \(worker.worker) \(worker.lostAt) \(worker.beatAt)"
             layout.text += " \(worker.recovered) \(worker.dead) \(worker.cancelled) \(worker.recoveredAt)\n"

@@ -16,6 +16,8 @@ extension QueueModel {
         lastSeen = now
         longestGap = gap
         leases[worker] = now + beat.leaseMilliseconds
+        let isNew = (workers[worker]?.beatAt ?? 0) == 0
+        if isNew, let build = beat.build { note(build: build) }
         workers[worker, default: HeldOperations()].note(epoch: beat.epoch)
         workers[worker]?.beatAt = now
         workers[worker]?.info = beat.info

@@ -69,6 +69,8 @@ struct QueueModel {
     var outageUntil: Int64 = 0
     /// The history of lost workers, by worker.
     var lost: [String: LostWorker] = [:]
+    /// The times at which a worker of each build first registered, by build.
+    var builds: [String: Int64] = [:]
 
     /// Statistics by minute, hour and day.
     var statistics = KeptStatistics()

@@ -17,6 +17,10 @@ package protocol MonitorBroker: StandingCancelReading, ScheduleReading, EdgeRead
     /// late, and lack those that killed workers had not sent.
     func statistics(_ query: StatisticsQuery, queue: String) async throws -> StatisticsReply
 
+    /// Returns the builds that workers of the queue have reported, the newest first; at most
+    /// `SluiceDefaults.buildsKept`.
+    func builds(queue: String) async throws -> [BuildSight]
+
     /// Reads tracked operations by id, in the order of `ids`; nil for an id without a record.
     func details(_ ids: [OperationID], queue: String) async throws -> [OperationDetail?]
 

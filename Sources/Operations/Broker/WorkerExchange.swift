@@ -281,6 +281,8 @@ package struct Beat: Sendable, Equatable {
     package var unhandledSeen: Int64
     /// The statistics since the last delta; nil = none.
     package var statistics: StatisticsDelta?
+    /// The build of the app; nil = none. Counts in the worker's first heartbeat for the queue.
+    package var build: String?
 
     package init(
         worker: WorkerID,
@@ -289,8 +291,10 @@ package struct Beat: Sendable, Equatable {
         intervalMilliseconds: Int64,
         info: [UInt8],
         unhandledSeen: Int64 = 0,
-        statistics: StatisticsDelta? = nil
+        statistics: StatisticsDelta? = nil,
+        build: String? = nil
     ) {
+        self.build = build
         self.statistics = statistics
         self.unhandledSeen = unhandledSeen
         self.worker = worker

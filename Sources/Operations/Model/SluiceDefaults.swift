@@ -24,6 +24,10 @@ public enum SluiceDefaults {
     /// How many operation names of a queue have statistics of their own in an hour or a day. All further names are
     /// counted together.
     public static let statisticsNames = 75
+    /// The most characters of the build that a worker reports.
+    public static let buildLength = 64
+    /// How many of the newest builds a queue remembers.
+    public static let buildsKept = 50
 
     // Attempts
     /// How often an operation may run, unless the type or the producer sets a number.

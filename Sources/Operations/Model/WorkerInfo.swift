@@ -13,6 +13,8 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
     /// The operation names that the worker handles.
     package var handles: [String]
     package var version: String
+    /// The build of the app, as the worker's configuration names it; nil = none.
+    package var build: String?
     /// Milliseconds since 1970 by the worker's clock.
     package var startedAt: Int64
     package var finished: Int64
@@ -41,6 +43,7 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
         queues: [String],
         handles: [String],
         version: String,
+        build: String? = nil,
         startedAt: Int64,
         finished: Int64 = 0,
         failed: Int64 = 0,
@@ -60,6 +63,7 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
         self.queues = queues
         self.handles = handles
         self.version = version
+        self.build = build
         self.startedAt = startedAt
         self.finished = finished
         self.failed = failed

@@ -99,6 +99,7 @@ enum ScriptIncludes {
         case "recover": PackageResources.recover_lua
         case "recoveries": PackageResources.recoveries_lua
         // statistics
+        case "keep_build": PackageResources.keep_build_lua
         case "take_statistics": PackageResources.take_statistics_lua
         // read
         case "audit": PackageResources.audit_lua

@@ -52,6 +52,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case limitKey
     case lost
     case statistics
+    case builds
     case backlog
     case edges
     case log
@@ -134,6 +135,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
             Entry("limit_key", { PackageResources.limit_key_lua }, .producer, .worker, .monitor, .operator)
         case .lost: Entry("lost", { PackageResources.lost_lua }, .producer, .monitor, .operator)
         case .statistics: Entry("statistics", { PackageResources.statistics_lua }, .monitor, .operator)
+        case .builds: Entry("builds", { PackageResources.builds_lua }, .monitor, .operator)
         case .backlog: Entry("backlog", { PackageResources.backlog_lua }, .monitor, .operator)
         case .edges: Entry("edges", { PackageResources.edges_lua }, .producer, .worker, .monitor, .operator)
         case .log: Entry("log", { PackageResources.log_lua }, .producer, .monitor, .operator)

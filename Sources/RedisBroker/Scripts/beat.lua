@@ -3,7 +3,8 @@
 -- ARGV[1]  worker  ARGV[2] lease in ms  ARGV[3] heartbeat interval in ms  ARGV[4] epoch  ARGV[5] the worker's
 --          description of itself
 -- ARGV[6]  number of the newest set of unhandled operations that the worker knows from an earlier answer
--- ARGV[7…] statistics: number, how many names, then name and counts of each; absent if the worker has none
+-- ARGV[7]  the build of the app, '' = none
+-- ARGV[8…] statistics: number, how many names, then name and counts of each; absent if the worker has none
 -- Output   operations in its in-flight hash, 1 if an operation could start, 1 if a sweep is due, fence up to which
 --          everything is cancelled, number of the newest set of unhandled operations, names of all unhandled operations
 --          (with spaces between; '' if the worker knows that number), what operators have set for the worker: course
@@ -17,6 +18,7 @@
 -- include: room
 -- include: schedule_watch
 -- include: take_statistics
+-- include: keep_build
 -- include: remote
 -- include: outboxes
 local worker, lease, interval = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -48,12 +50,13 @@ call('ZADD', PREFIX .. 'leases', now + lease, worker)
 local key = PREFIX .. 'worker:' .. worker
 local about = call('HMGET', key, 'epoch', 'number', 'course', 'slots')
 -- Records name their worker by a short number, unique in the queue.
+if not about[2] and ARGV[7] ~= '' then keep_build(ARGV[7]) end
 local number = about[2] or string.match(time36(call('HINCRBY', META, 'workers', 1)), '....$')
 call('HSET', PREFIX .. 'numbers', number, worker)
 local epoch = max(tonumber(about[1] or 0), tonumber(ARGV[4]))
 call('HSET', key, 'epoch', format('%d', epoch), 'number', number, 'beatAt', NOW, 'info', ARGV[5])
 call('PEXPIRE', key, format('%d', 3600000 + lease))
-local counts = take_statistics(key, 7)
+local counts = take_statistics(key, 8)
 add_enqueued(counts, m[7], m[8])
 add_minute(counts)
 

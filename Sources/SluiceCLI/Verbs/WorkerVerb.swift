@@ -1,5 +1,6 @@
 import ArgumentParser
 import BuiltinOperations
+import Foundation
 import Logging
 import Operations
 import Selectors
@@ -23,6 +24,7 @@ package struct WorkerVerb: Verb {
                   \(Program.name) worker -q mail:3,default
                   \(Program.name) worker --handler mail.send=./send.py -c 8
                   \(Program.name) worker --allow exec --pass-env DATABASE_URL,'AWS_*'
+                  \(Program.name) worker --build 2026.11.3
                   \(Program.name) worker --burst
 
                 SIGNALS
@@ -39,6 +41,10 @@ package struct WorkerVerb: Verb {
                 --burst ends when no operation is ready, executing or due within 1 s; --burst=all also waits for scheduled and retrying ones.
                 A worker refuses to start (exit 78) if Redis has a maxmemory and the maxmemory-policy is not noeviction, except with \
                 --allow-eviction. If that changes later, the worker warns.
+
+                BUILD
+                --build $(git rev-parse --short HEAD) names what runs here. workers ls and the dashboard show it, and the dashboard marks \
+                in its charts when workers of a build first registered.
 
                 HEALTH
                 --health PORT answers GET /live (200 while the process answers) and GET /ready: 200 if, within 10 s, Redis has answered and \
@@ -83,6 +89,13 @@ package struct WorkerVerb: Verb {
     var queue: [String] = []
     @Option(help: "Show this label for the worker (host and process id).")
     var name: String?
+    @Option(
+        help: ArgumentHelp(
+            "Report this build of your app, which the dashboard marks in its charts (SLUICE_BUILD).",
+            valueName: "text"
+        )
+    )
+    var build: String?
     @Option(help: ArgumentHelp("Allow built-in operations: exec, http, download.", valueName: "names"))
     var allow: [String] = []
     @Option(help: ArgumentHelp("Run a program for the operations of a name.", valueName: "name=program"))
@@ -222,6 +235,7 @@ package struct WorkerVerb: Verb {
     private func workerConfiguration() throws -> WorkerConfiguration {
         WorkerConfiguration(
             name: name,
+            build: try buildOrVariable(),
             queues: queue.isEmpty
                 ? .named([QueueShare(SluiceDefaults.queue)])
                 : try QueueSelection(parsing: queue.joined(separator: ",")),
@@ -237,6 +251,25 @@ package struct WorkerVerb: Verb {
             allowsEviction: allowEviction,
             endsWhenStopped: true
         )
+    }
+
+    private static let buildVariable = "SLUICE_BUILD"
+
+    /// The build of the command line, else that of the environment.
+    private func buildOrVariable() throws(CLIError) -> String? {
+        // A variable that was read from a file may end with a newline.
+        let variable = ProcessInfo.processInfo.environment[Self.buildVariable]?
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        guard build == nil, let variable, !variable.isEmpty else { return build }
+        guard BuildRule.allows(variable) else {
+            throw CLIError(
+                .badConfiguration,
+                "\(Self.buildVariable) is \(OperationsError.quoted(variable)): use 1 to \(SluiceDefaults.buildLength) "
+                    + "printable characters",
+                fix: "export \(Self.buildVariable)=$(git rev-parse --short HEAD)"
+            )
+        }
+        return variable
     }
 
     private func allowed() throws(CLIError) -> Set<String> {

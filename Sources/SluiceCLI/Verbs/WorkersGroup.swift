@@ -114,7 +114,7 @@ private struct WorkersReport {
             if workers.isEmpty {
                 console.note("no workers; start one: \(Program.name) worker")
             } else {
-                let table = SnapshotText.table(workers)
+                let table = SnapshotText.table(workers, isComplete: invocation.format == .csv)
                 console.print(table, invocation.format, showsHeader: invocation.options.showsHeader)
             }
             // CSV has one table only.
@@ -178,7 +178,8 @@ package struct WorkersShowVerb: Verb {
         if invocation.format == .csv { return }
         let time = { TimeText.format($0, invocation.settings.time.content, now: now) }
         let beat = worker.beatAt > 0 ? ", last heartbeat \(time(worker.beatAt))" : ""
-        console.print("id \(worker.id)  pid \(worker.info.map { "\($0.pid)" } ?? "-")\(beat)")
+        let build = worker.info?.build.map { "  build " + SafeText.line($0) } ?? ""
+        console.print("id \(worker.id)  pid \(worker.info.map { "\($0.pid)" } ?? "-")\(build)\(beat)")
         console.print("its operations: \(worker.fate), \(time(worker.recoveredAt))")
         for (queue, id) in worker.operations { console.print("  \(queue)/\(id)") }
         let more = worker.recovered + worker.dead + worker.cancelled - worker.operations.count
@@ -194,11 +195,14 @@ package struct WorkersShowVerb: Verb {
         let console = invocation.console
         if invocation.format.isJSON { return console.print(WorkerJSON.object(worker, executing), invocation.format) }
         if invocation.format == .id { return console.print(worker.id) }
-        console.print(SnapshotText.table([worker]), invocation.format, showsHeader: invocation.options.showsHeader)
+        let table = SnapshotText.table([worker], isComplete: invocation.format == .csv)
+        console.print(table, invocation.format, showsHeader: invocation.options.showsHeader)
         // CSV has one table only.
         if invocation.format == .csv { return }
+        let build = worker.info?.build.map { "  build " + SafeText.line($0) } ?? ""
         console.print(
             "id \(worker.id)  pid \(worker.info.map { "\($0.pid)" } ?? "-")  version \(SafeText.line(worker.info?.version ?? "-"))"
+                + build
         )
         console.print("handles " + SafeText.line(worker.info?.handles.joined(separator: ", ") ?? "-"))
         let time = { TimeText.format($0, invocation.settings.time.content, now: now) }

@@ -40,6 +40,7 @@ struct WorkerFacts {
     @MarkupBuilder private func process(_ info: WorkerInfo) -> Markup {
         FactLine.markup("process") { "\(info.host) pid \(info.pid)" }
         FactLine.markup("version") { info.version }
+        if let build = info.build { FactLine.markup("build") { build } }
         FactLine.markup("up for") { DurationText.short(.milliseconds(max(0, now - info.startedAt))) }
         FactLine.markup("memory") { QuantityText.bytes(info.residentBytes) }
         FactLine.markup("slots") { QuantityText.grouped(info.slots) }

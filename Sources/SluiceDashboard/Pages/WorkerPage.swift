@@ -158,6 +158,7 @@ struct WorkerPage {
                     FactLine.markup("id") { tag("span", .class("id"), text: worker.id) }
                     if let info = worker.info {
                         FactLine.markup("process") { "\(info.host) pid \(info.pid), version \(info.version)" }
+                        if let build = info.build { FactLine.markup("build") { build } }
                     }
                     FactLine.markup("queues") { worker.queues.joined(separator: ", ") }
                     if worker.beatAt > 0 {

@@ -40,7 +40,7 @@ struct WorkersPage {
     }
 
     private static let columns = [
-        "Worker", "State", "Queues", "Slots", "Runs", "Memory", "Finished", "Failed", "Heartbeat", "Up for", "Version",
+        "Worker", "State", "Queues", "Slots", "Runs", "Memory", "Finished", "Failed", "Heartbeat", "Up for", "Build",
     ]
 
     private func row(_ worker: WorkerSummary) -> [Cell] {
@@ -71,7 +71,10 @@ struct WorkersPage {
             .measure("Failed", info.map { QuantityText.grouped($0.failed) } ?? "–", role: .dead),
             .measure("Heartbeat", Measure.milliseconds(worker.beatAgeMilliseconds)),
             .measure("Up for", info.map { DurationText.short(.milliseconds(max(0, now - $0.startedAt))) } ?? "–"),
-            .text("Version", info?.version ?? "–", role: .dim),
+            Cell("Build") {
+                info?.build ?? "–"
+                if let info { tag("span", .class("detail"), text: "sluice \(info.version)") }
+            },
         ]
     }
 

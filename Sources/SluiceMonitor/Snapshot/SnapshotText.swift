@@ -121,7 +121,9 @@ extension SnapshotText {
     }
 
     /// One row for each worker.
-    package static func table(_ workers: [WorkerSummary]) -> Table {
+    ///
+    /// - Parameter isComplete: whether the builds have a column even if no worker reports one.
+    package static func table(_ workers: [WorkerSummary], isComplete: Bool = false) -> Table {
         var table = Table([
             TableColumn("WORKER", minimumWidth: 10), TableColumn("HOST", dropPriority: 3),
             TableColumn("QUEUES", dropPriority: 1),
@@ -131,18 +133,23 @@ extension SnapshotText {
             TableColumn("CANCELLED", alignment: .right, dropPriority: 5),
             TableColumn("BEAT", alignment: .right, dropPriority: 4), TableColumn("STATE", minimumWidth: 8),
         ])
+        let hasBuilds = isComplete || workers.contains { $0.info?.build != nil }
+        if hasBuilds { table.columns.append(TableColumn("BUILD", dropPriority: 6)) }
         for worker in workers {
             let info = worker.info
-            table.append([
-                TableCell(worker.label), TableCell(info?.host ?? "-"),
-                TableCell(worker.servedQueues.joined(separator: ",")),
-                TableCell(info.map { "\($0.slots)" } ?? "-"), TableCell("\(worker.inFlight)"),
-                TableCell(info.map { QuantityText.grouped($0.finished) } ?? "-"),
-                TableCell(info.map { QuantityText.grouped($0.failed) } ?? "-"),
-                TableCell(info.map { QuantityText.grouped($0.cancelled) } ?? "-"),
-                TableCell(worker.beatAgeMilliseconds.map { DurationText.tenths(.milliseconds($0)) } ?? "-"),
-                TableCell(worker.phaseText, worker.isLost ? .dead : .plain),
-            ])
+            let build = hasBuilds ? [TableCell(info?.build ?? "-")] : []
+            table.append(
+                [
+                    TableCell(worker.label), TableCell(info?.host ?? "-"),
+                    TableCell(worker.servedQueues.joined(separator: ",")),
+                    TableCell(info.map { "\($0.slots)" } ?? "-"), TableCell("\(worker.inFlight)"),
+                    TableCell(info.map { QuantityText.grouped($0.finished) } ?? "-"),
+                    TableCell(info.map { QuantityText.grouped($0.failed) } ?? "-"),
+                    TableCell(info.map { QuantityText.grouped($0.cancelled) } ?? "-"),
+                    TableCell(worker.beatAgeMilliseconds.map { DurationText.tenths(.milliseconds($0)) } ?? "-"),
+                    TableCell(worker.phaseText, worker.isLost ? .dead : .plain),
+                ] + build
+            )
         }
         return table
     }

@@ -15,6 +15,9 @@ public struct WorkerConfiguration: Sendable {
 
     /// A label for people; nil = host and process number.
     public var name: String?
+    /// The build of your app, such as a version or a commit: 1 to 64 printable characters, nil = none. The dashboard
+    /// marks in its charts when workers of a build first registered.
+    public var build: String?
     /// The queues to serve.
     public var queues: QueueSelection
     /// Maximum number of operations that run at the same time, 1 to 10,000.
@@ -50,6 +53,7 @@ public struct WorkerConfiguration: Sendable {
     ///
     /// - Parameters:
     ///   - name: a label for people; nil = host and process number.
+    ///   - build: the build of your app, 1 to 64 printable characters; nil = none.
     ///   - queues: the queues to serve.
     ///   - slots: maximum number of operations that run at the same time, 1 to 10,000.
     ///   - lease: how long the worker counts as alive after a heartbeat, 1 s to 1 h.
@@ -67,6 +71,7 @@ public struct WorkerConfiguration: Sendable {
     ///     nil = none do.
     public init(
         name: String? = nil,
+        build: String? = nil,
         queues: QueueSelection = [QueueShare(SluiceDefaults.queue)],
         slots: Int = SluiceDefaults.slots,
         lease: Duration = SluiceDefaults.lease,
@@ -82,6 +87,7 @@ public struct WorkerConfiguration: Sendable {
         operationLogLevel: Logger.Level? = nil
     ) {
         self.name = name
+        self.build = build
         self.queues = queues
         self.slots = slots
         self.lease = lease
@@ -114,6 +120,7 @@ public struct WorkerConfiguration: Sendable {
             "the lease is \(lease): use 1 second to 1 hour"
         )
         do {
+            if let build { try BuildRule.check(build) }
             try TimeLimit.check(drainTimeout, "the drain timeout", least: .zero)
             try TimeLimit.check(cancelGrace, "the cancel grace", least: .zero)
             try outageGrace.validate()

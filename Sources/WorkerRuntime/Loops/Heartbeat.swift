@@ -220,7 +220,8 @@ final class Heartbeat: Sendable {
             intervalMilliseconds: core.configuration.beatInterval.wholeMilliseconds,
             info: info,
             unhandledSeen: seen,
-            statistics: core.statistics.send(index)
+            statistics: core.statistics.send(index),
+            build: core.configuration.build
         )
     }
 }

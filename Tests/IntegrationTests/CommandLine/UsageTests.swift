@@ -104,6 +104,8 @@ extension CommandLineTests {
                 (["worker", "-c", "0"], 64, "slots"),
                 (["enqueue", "noop", "--durability", "wait"], 64, "durability \"wait\" is unknown"),
                 (["enqueue", "noop", "--durability", "wait:0"], 64, "wait:N (1 to 100 replicas)"),
+                (["worker", "--build", "a\nb"], 64, "printable characters"),
+                (["worker", "--build", ""], 64, "printable characters"),
                 (["worker", "--max-operations", "0"], 64, "max operations"),
                 (["worker", "--max-rss", "1M"], 64, "at least 16 MiB"),
                 (["worker", "--max-rss", "500Q"], 64, "is not a size"),
