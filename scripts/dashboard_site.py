@@ -82,7 +82,7 @@ class DashboardSite(Site):
         self.sluice("schedule", "run", "nightly")
         self.sluice("schedule", "pause", "often")
         for queue, name in ("video", "video-1"), ("mail", "mail-1"):
-            self.start(self.binary, "worker", "-q", queue, "-c", "5", "--name", name, "--lease", "60s")
+            self.start(self.binary, "worker", "-q", queue, "-c", "5", "--name", name, "--lease", "60s", "--build", "2026.11.4")
         self.wait("a lost worker, and work that runs", lambda: self.is_ready())
         self.history()
 
@@ -100,7 +100,7 @@ class DashboardSite(Site):
             {"name": "Hostile", "queue": "hostile", "id": "hostile-runs"} | text,
         )
         self.sluice("hold", "hostile/hostile", "--reason", HOSTILE)
-        self.start(self.binary, "worker", "-q", "hostile", "--handler", f"Hostile={program}", "--name", "hostile-1")
+        self.start(self.binary, "worker", "-q", "hostile", "--handler", f"Hostile={program}", "--name", "hostile-1", "--build", MARKUP[:64])
 
     def history(self):
         """Writes statistics of a month: pages and pictures without a past would show empty charts."""

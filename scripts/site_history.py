@@ -12,6 +12,8 @@ NAMES = {
     "video": {"Encode": (300, 70_000, 1.9, 0.02), "Thumbnail": (1_500, 900, 1.7, 0.004)},
     "billing": {"Charge": (700, 400, 1.5, 0.006), "Invoice": (350, 1_800, 1.6, 0.001)},
 }
+# Builds by the hours since each was first seen
+BUILDS = {"2026.10.9": 530, "2026.11.1": 300, "2026.11.2": 45, "2026.11.3": 7.1, "2026.11.3-hotfix": 5}
 # The hours of which Redis has minutes
 HOURS_BY_MINUTE = 24
 
@@ -23,6 +25,8 @@ class History:
     def commands(self, namespace="load"):
         """Yields the words of a Redis command for each hash."""
         for queue, names in NAMES.items():
+            builds = (word for build, hours in BUILDS.items() for word in (str(round((self.now - hours * HOUR) * 1000)), build))
+            yield ["zadd", f"{{{namespace}/{queue}}}:builds", *builds]
             prefix = f"{{{namespace}/{queue}}}:statistics"
             hour, day = self.now // HOUR, self.now // DAY
             for past in range(HOURS_BY_MINUTE - 1, -1, -1):

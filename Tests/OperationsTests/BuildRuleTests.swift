@@ -20,6 +20,18 @@ struct BuildRuleTests {
     func refused(build: String) {
         #expect(!BuildRule.allows(build))
         let error = #expect(throws: OperationsError.self) { try BuildRule.check(build) }
+        let info = WorkerInfo(
+            host: "h",
+            pid: 1,
+            name: "w",
+            slots: 1,
+            queues: [],
+            handles: [],
+            version: "1",
+            build: build,
+            startedAt: 0
+        )
+        #expect(WorkerInfo(info.encoded())?.build == nil)
         #expect(error?.code == .invalidOption && (error?.message.count ?? .max) < 300)
     }
 }

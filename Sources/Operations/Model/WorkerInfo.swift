@@ -81,5 +81,7 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
     package init?(_ bytes: [UInt8]) {
         guard let info = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
         self = info
+        // A program that wrote the text may not keep the rule.
+        if let build, !BuildRule.allows(build) { self.build = nil }
     }
 }

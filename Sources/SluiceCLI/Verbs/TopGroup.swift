@@ -37,27 +37,33 @@ package struct TopNamesVerb: Verb {
                   \(Program.name) top names
                   \(Program.name) top names --since 7d --sort total
                   \(Program.name) top names --since 1h --compare 24h
+                  \(Program.name) top names --build 2026.11.3
                   \(Program.name) top names -q mail --sort errors -o json
 
                 COUNT is the number of attempts that ended, ERR the part of them that failed, TOTAL the sum of their \
                 run times. Hours are stored for 48 h and days for 30 d, for 75 names per queue; the others are "(other \
                 names)". The time begins with a whole hour, or with a whole day if it is longer than 48 h.
                 --compare 24h shows the same span 24 h earlier as well. CHANGE is the mean run time divided by the \
-                earlier one. Names with at least 5 runs in both spans come first, the most slowed down at the top.
+                earlier one. --build compares the time since a worker of a build first registered with as long before; \
+                the hour or day of that counts for neither. Names with at least 5 runs in both spans come first, the most slowed down at the top.
                 Percentiles are within a factor of 1.42. Workers send statistics with their heartbeats, every 5 s.
                 """
         )
     }
 
     @Option(help: "Rank what happened since this long ago (1h).", transform: DurationText.parse)
-    var since: Duration = .seconds(3600)
+    var since: Duration?
     @Option(help: "Compare with the same time this long before.", transform: DurationText.parse)
     var compare: Duration?
+    @Option(
+        help: ArgumentHelp("Compare the time since this build was first seen with the time before.", valueName: "text")
+    )
+    var build: String?
     @Option(name: .shortAndLong, help: "Read only this queue; may be repeated.")
     var queue: [String] = []
     @Option(
         help:
-            "Sort by this, the largest first: count, errors, wait, run, total, change (count; with --compare: change)."
+            "Sort by this, the largest first: count, errors, wait, run, total, change (count; when compared: change)."
     )
     var sort: StatisticsOrder?
     @Option(help: "Show at most n names (20).")
@@ -70,23 +76,45 @@ package struct TopNamesVerb: Verb {
         guard limit > 0 else {
             throw CLIError.usage("--limit is \(limit); expected at least 1", fix: "--limit 20")
         }
-        guard sort != .change || compare != nil else {
+        guard build == nil || (since == nil && compare == nil) else {
+            throw CLIError.usage(
+                "--build has times of its own; leave out --since and --compare",
+                fix: "--build 2026.11.3"
+            )
+        }
+        guard sort != .change || compare != nil || build != nil else {
             throw CLIError.usage("--sort change needs --compare", fix: "--sort change --compare 24h")
         }
         _ = try span
     }
 
+    /// The span of `--since` and `--compare`.
     private var span: StatisticsSpan {
         get throws {
+            let since = since ?? .seconds(3600)
             guard let compare else { return try StatisticsSpan(since: since, from: .hour) }
             return try StatisticsSpan(since: since, comparedWith: compare)
         }
     }
 
+    /// The span of `--build`.
+    private func span(of build: String, _ reader: StatisticsReader, now: Int64) async throws -> StatisticsSpan {
+        let build = try await reader.builds().named(build)
+        guard let span = StatisticsSpan(around: build.firstSeenAt, now: now) else {
+            throw LookupFailure(
+                .notFound,
+                "no statistics from before the build \(OperationsError.quoted(build.build)) are stored",
+                fix: .command("top names --since 30d")
+            )
+        }
+        return span
+    }
+
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let span = try span
-        let client = try await invocation.connect()
+        let client =
+            build == nil ? try await invocation.connect() : try await invocation.connectReadingClock()
         let reader = try await StatisticsReader(client.broker, queue)
+        let span = if let build { try await span(of: build, reader, now: invocation.now) } else { try span }
         let names = try await reader.names(span)
         let order = sort ?? (span.before == nil ? .count : .change)
         let report = NameReport(

@@ -71,10 +71,7 @@ struct WorkersPage {
             .measure("Failed", info.map { QuantityText.grouped($0.failed) } ?? "–", role: .dead),
             .measure("Heartbeat", Measure.milliseconds(worker.beatAgeMilliseconds)),
             .measure("Up for", info.map { DurationText.short(.milliseconds(max(0, now - $0.startedAt))) } ?? "–"),
-            Cell("Build") {
-                info?.build ?? "–"
-                if let info { tag("span", .class("detail"), text: "sluice \(info.version)") }
-            },
+            BuildCell.cell(info),
         ]
     }
 
@@ -125,5 +122,15 @@ struct WorkersPage {
             .text("Its operations", worker.fate, role: worker.dead > 0 ? .dead : .plain),
             .text("Queues", worker.queues.joined(separator: ", ")),
         ]
+    }
+}
+
+/// The build of the app that a worker runs, and the version of Sluice below.
+enum BuildCell {
+    static func cell(_ info: WorkerInfo?) -> Cell {
+        Cell("Build") {
+            info?.build ?? "–"
+            if let info { tag("span", .class("detail"), text: "sluice \(info.version)") }
+        }
     }
 }

@@ -1,4 +1,5 @@
 import Operations
+import Selectors
 
 /// A build of the app: when a worker of some queues first reported it, and how many report it now.
 package struct BuildSummary: Sendable, Equatable {
@@ -28,14 +29,28 @@ package struct BuildSummary: Sendable, Equatable {
     }
 }
 
-extension MonitorBroker {
-    /// Reads the builds of queues, all of them at once over the pipelined connection.
+extension [BuildSummary] {
+    /// - Throws: `LookupFailure` for a build that is not among them.
+    package func named(_ build: String) throws(LookupFailure) -> BuildSummary {
+        if let found = first(where: { $0.build == build }) { return found }
+        let near = Suggestion.nearest(to: build, among: map(\.build)).map {
+            "; did you mean \(OperationsError.quoted($0))?"
+        }
+        throw LookupFailure(
+            .notFound,
+            "no worker of these queues has reported the build \(OperationsError.quoted(build))" + (near ?? ""),
+            notes: isEmpty ? [] : ["the newest: " + prefix(5).map(\.build).joined(separator: ", ")],
+            fix: .command("workers ls")
+        )
+    }
+}
+
+extension StatisticsReader {
+    /// Reads the builds that workers of the queues have reported, the newest first.
     ///
     /// - Parameter workers: the workers of the namespace.
-    package func builds(queues: [String], workers: [WorkerSummary]) async throws -> [BuildSummary] {
-        try await withThrowingTaskGroup(of: (queue: String, builds: [BuildSight]).self) { group in
-            for queue in queues { group.addTask { (queue, try await builds(queue: queue)) } }
-            return BuildSummary.merge(try await group.reduce(into: []) { $0.append($1) }, workers: workers)
-        }
+    package func builds(_ workers: [WorkerSummary] = []) async throws -> [BuildSummary] {
+        let replies = try await each { broker, queue in try await broker.builds(queue: queue) }
+        return BuildSummary.merge(replies.map { ($0.queue, $0.reply) }, workers: workers)
     }
 }

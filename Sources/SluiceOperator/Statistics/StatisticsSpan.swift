@@ -41,6 +41,26 @@ package struct StatisticsSpan: Sendable, Equatable {
         before = StatisticsQuery(unit, count: count, skip: skip)
     }
 
+    /// Hours that are enough for a comparison; days are compared if fewer are stored.
+    private static let enoughHours = 12
+
+    /// Statistics by name for a time since an instant, compared with an equally long time before it. The hour
+    /// or day of the instant counts for neither, unless it is the current one.
+    ///
+    /// - Returns: nil if no statistics from before the instant are stored.
+    package init?(around instant: Int64, now: Int64) {
+        for unit in [StatisticsQuery.Unit.hour, .day] {
+            let age = max(0, Int(clamping: now / unit.milliseconds - instant / unit.milliseconds))
+            let wanted = max(1, age)
+            let count = min(wanted, unit.kept - age - 1)
+            guard count >= (unit == .hour ? min(wanted, Self.enoughHours) : 1) else { continue }
+            query = StatisticsQuery(unit, count: count, skip: age - count)
+            before = StatisticsQuery(unit, count: count, skip: age + 1)
+            return
+        }
+        return nil
+    }
+
     private static func tooLong(_ what: String, _ time: Duration) -> QueryError {
         QueryError(
             "\(what): \(DurationText.exact(time)) is longer than 30 days, which is how long statistics are stored",

@@ -104,6 +104,7 @@ extension CommandLineTests {
                 (["worker", "-c", "0"], 64, "slots"),
                 (["enqueue", "noop", "--durability", "wait"], 64, "durability \"wait\" is unknown"),
                 (["enqueue", "noop", "--durability", "wait:0"], 64, "wait:N (1 to 100 replicas)"),
+                (["top", "names", "--build", "1", "--since", "1h"], 64, "has times of its own"),
                 (["worker", "--build", "a\nb"], 64, "printable characters"),
                 (["worker", "--build", ""], 64, "printable characters"),
                 (["worker", "--max-operations", "0"], 64, "max operations"),

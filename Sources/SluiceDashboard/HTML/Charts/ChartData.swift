@@ -19,6 +19,8 @@ struct ChartData {
         /// The position between the places; 0 = the beginning of the first one.
         var position: Double
         var text: String
+        /// A name to show above the line; nil = none.
+        var label: String?
     }
 
     /// The title of the column of places in the table.
@@ -72,6 +74,7 @@ enum ChartFrame {
                 if data.series.count > 1 { keys(data.series) }
             }
             tag("div", .class("top-label dim"), text: top)
+            MarkLabels.markup(data.marks, of: data.places.count)
             tag(
                 "svg",
                 .class("plot"),
@@ -109,7 +112,11 @@ enum ChartFrame {
         parts {
             marks.map { mark in
                 let x = number(mark.position / Double(max(1, places)) * width)
-                return tag("path", .class("mark-line"), .named("d", "M\(x) 0V\(number(height))")) {
+                return tag(
+                    "path",
+                    .class(mark.label == nil ? "mark-line" : "mark-line named"),
+                    .named("d", "M\(x) 0V\(number(height))")
+                ) {
                     tag("title", text: mark.text)
                 }
             }

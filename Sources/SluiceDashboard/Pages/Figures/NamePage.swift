@@ -11,6 +11,7 @@ struct NamePage {
     private let queue: String?
     private let series: StatisticsSeries
     private let starts: [WorkerStart]
+    private let builds: BuildMarks
 
     init(_ visit: Visit) async throws {
         self.visit = visit
@@ -27,6 +28,18 @@ struct NamePage {
             try await StatisticsReader(broker, wanted).series(query, .name(name))
         }
         starts = WorkerStart.all(visit.reading.board) { $0.handles.contains(name) }
+        builds = try await BuildMarks(
+            visit,
+            queues: wanted.isEmpty ? Self.queues(of: name, visit) : wanted,
+            queue: queue
+        )
+    }
+
+    /// The queues of the workers that handle the name; empty if there are none.
+    private static func queues(of name: String, _ visit: Visit) -> [String] {
+        guard let board = visit.reading.board else { return [] }
+        let serving = board.workers.filter { $0.info?.handles.contains(name) ?? false }
+        return Set(serving.flatMap(\.queues)).intersection(board.snapshot.queues.map(\.queue)).sorted()
     }
 
     var content: PageContent {
@@ -85,7 +98,8 @@ struct NamePage {
     private func time(_ milliseconds: Double?) -> String { milliseconds.map(StatisticsText.time) ?? "–" }
 
     private var charts: Markup {
-        let charts = StatisticsCharts(series: series, marks: WorkerStart.marks(starts, in: series))
+        let starts = WorkerStart.marks(starts, in: series)
+        let charts = StatisticsCharts(series: series, marks: starts + builds.marks(in: series))
         let each = PeriodText.each(series)
         return parts {
             tag("section", .class("charts")) {
@@ -96,7 +110,8 @@ struct NamePage {
                 charts.ends("Ended attempts, \(each)", id: "ends")
                 charts.failures("Failed attempts, \(each)", id: "failures")
             }
-            MarkList.markup("Starts of workers", charts.marks)
+            builds.table
+            MarkList.markup("Starts of workers", starts)
         }
     }
 

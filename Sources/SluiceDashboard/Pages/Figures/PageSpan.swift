@@ -48,10 +48,12 @@ enum PageSpan: String, CaseIterable, Sendable {
     }
 
     /// The spans as links, the current one marked.
-    func links(_ link: (PageSpan) -> Link) -> Markup {
+    ///
+    /// - Parameter isCurrent: false = the page shows another time than a span.
+    func links(isCurrent: Bool = true, _ link: (PageSpan) -> Link) -> Markup {
         tag("nav", .class("spans"), .named("aria-label", "Time span")) {
             Self.allCases.map { span in
-                span == self
+                span == self && isCurrent
                     ? tag("a", .href(link(span)), .named("aria-current", "true"), text: span.rawValue)
                     : tag("a", .href(link(span)), text: span.rawValue)
             }

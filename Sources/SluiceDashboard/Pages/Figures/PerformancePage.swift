@@ -16,23 +16,44 @@ struct PerformancePage {
     private let queue: String?
     private let statistics: StatisticsSpan
     private let names: NameStatistics
+    private let builds: BuildMarks
+    /// The build since which the numbers are compared with those before; nil = the span is.
+    private let build: BuildSummary?
 
     init(_ visit: Visit) async throws {
         self.visit = visit
         span = try PageSpan(visit)
-        isCompared = visit.query["view"] == "slower"
+        let build = visit.query["build"]
+        isCompared = visit.query["view"] == "slower" || build != nil
         queue = visit.query["queue"]
         order = try Self.order(visit.query["sort"], isCompared: isCompared)
-        guard span.isComparable || !isCompared else {
-            throw PageFailure.badRequest("Redis stores 30 days, so there is nothing to compare 30 days with.")
-        }
-        let statistics = try span.statistics(isCompared: isCompared)
-        self.statistics = statistics
         let wanted = queue.map { [$0] } ?? []
-        names = try await visit.site.cache.value("names \(span) \(isCompared) \(queue ?? "")", age: Self.age) {
+        builds = try await BuildMarks(visit, queues: wanted, queue: queue)
+        self.build = try build.map(builds.builds.named)
+        let statistics = try Self.statistics(span, isCompared: isCompared, self.build, now: visit.board().snapshot.time)
+        self.statistics = statistics
+        names = try await visit.site.cache.value("names \(statistics) \(queue ?? "")", age: Self.age) {
             [broker = visit.site.broker] in
             try await StatisticsReader(broker, wanted).names(statistics)
         }
+    }
+
+    private static func statistics(
+        _ span: PageSpan,
+        isCompared: Bool,
+        _ build: BuildSummary?,
+        now: Int64?
+    ) throws -> StatisticsSpan {
+        if let build {
+            guard let statistics = StatisticsSpan(around: build.firstSeenAt, now: now ?? build.firstSeenAt) else {
+                throw PageFailure.badRequest("Redis stores 30 days, so there is nothing from before this build.")
+            }
+            return statistics
+        }
+        guard span.isComparable || !isCompared else {
+            throw PageFailure.badRequest("Redis stores 30 days, so there is nothing to compare 30 days with.")
+        }
+        return try span.statistics(isCompared: isCompared)
     }
 
     private static func order(_ text: String?, isCompared: Bool) throws(PageFailure) -> StatisticsOrder {
@@ -47,18 +68,32 @@ struct PerformancePage {
         PageContent("Performance", .performance, command: command, holdsStill: true) {
             tag("div", .class("title")) {
                 tag("h1", text: "Performance")
-                span.links { link(span: $0) }
+                span.links(isCurrent: build == nil) { link(span: $0) }
                 queueFilter
             }
             for node in names.absent { Notice.markup(.warning, node.sentence) }
             tabs
+            if let build { since(build) }
             table
+            builds.table
+        }
+    }
+
+    private func since(_ build: BuildSummary) -> Markup {
+        tag("p", .class("dim")) {
+            "Since a worker of build \(build.build) first registered, "
+            TimeView.markup(build.firstSeenAt, now: visit.reading.board?.snapshot.time)
+            ", compared with an equally long time before."
         }
     }
 
     private var command: [String] {
-        ["top", "names", "--since", span.rawValue] + (isCompared ? ["--compare", span.rawValue] : [])
-            + ["--sort", order.rawValue] + (queue.map { ["-q", $0] } ?? []) + ["--limit", "\(Self.shown)"]
+        let times =
+            build.map { ["--build", $0.build] }
+            ?? ["--since", span.rawValue] + (isCompared ? ["--compare", span.rawValue] : [])
+        return ["top", "names"] + times + ["--sort", order.rawValue] + (queue.map { ["-q", $0] } ?? []) + [
+            "--limit", "\(Self.shown)",
+        ]
     }
 
     private func link(
@@ -66,13 +101,14 @@ struct PerformancePage {
         sort: StatisticsOrder? = nil,
         isCompared: Bool? = nil
     ) -> Link {
+        let build = span == nil && isCompared == nil ? build?.build : nil
         let (span, isCompared) = (span ?? self.span, isCompared ?? self.isCompared)
         let sort = sort ?? (isCompared == self.isCompared ? order : nil)
         let compares = isCompared && span.isComparable
         return visit.links.to(
             "performance",
             query: [
-                "span": span.rawValue, "view": compares ? "slower" : nil,
+                "span": build == nil ? span.rawValue : nil, "view": compares ? "slower" : nil, "build": build,
                 "sort": !compares && sort == .change ? nil : sort?.rawValue, "queue": queue,
             ]
         )
@@ -84,6 +120,7 @@ struct PerformancePage {
         tag("form", .class("filter"), .named("method", "get"), .action(visit.links.to("performance"))) {
             void("input", .named("type", "hidden"), .name("span"), .value(span.rawValue))
             if isCompared { void("input", .named("type", "hidden"), .name("view"), .value("slower")) }
+            if let build { void("input", .named("type", "hidden"), .name("build"), .value(build.build)) }
             void("input", .named("type", "hidden"), .name("sort"), .value(order.rawValue))
             tag("label") {
                 tag("span", .class("unseen"), text: "Queue")
@@ -104,12 +141,13 @@ struct PerformancePage {
         tag("nav", .class("tabs"), .named("aria-label", "View")) {
             tab("All names", isCompared: false)
             if span.isComparable { tab("What got slower", isCompared: true) }
+            if let build { tag("a", .href(link()), .named("aria-current", "page"), text: "Build \(build.build)") }
         }
     }
 
     private func tab(_ title: String, isCompared: Bool) -> Markup {
         let link = link(isCompared: isCompared)
-        return isCompared == self.isCompared
+        return isCompared == self.isCompared && build == nil
             ? tag("a", .href(link), .named("aria-current", "page"), text: title)
             : tag("a", .href(link), text: title)
     }

@@ -10,6 +10,7 @@ struct QueuePage {
     let queue: QueueSnapshot
     private let span: PageSpan
     private let series: StatisticsSeries
+    private let builds: BuildMarks
     let places: QueuePlaces
 
     init(_ visit: Visit) async throws {
@@ -22,6 +23,7 @@ struct QueuePage {
         series = try await visit.site.cache.value("queue \(span) \(name)", age: .seconds(5)) {
             StatisticsSeries([try await broker.statistics(query, queue: name)], query)
         }
+        builds = try await BuildMarks(visit, queues: [name], queue: name)
         places = try await visit.site.cache.value("places \(name)", age: .seconds(2)) {
             try await QueuePlaces.read(broker, limits)
         }
@@ -141,8 +143,8 @@ struct QueuePage {
     }
 
     private var charts: Markup {
-        let starts = WorkerStart.all(board) { $0.queues.contains(queue.queue) }
-        let charts = StatisticsCharts(series: series, marks: WorkerStart.marks(starts, in: series))
+        let starts = WorkerStart.marks(WorkerStart.all(board) { $0.queues.contains(queue.queue) }, in: series)
+        let charts = StatisticsCharts(series: series, marks: starts + builds.marks(in: series))
         let each = PeriodText.each(series)
         // Minutes count what was enqueued; hours and days, which are stored by name, do not.
         let hasEnqueued = series.length < StatisticsQuery.Unit.hour.milliseconds
@@ -156,7 +158,8 @@ struct QueuePage {
                 charts.percentiles("Wait, \(each)", id: "wait", of: \.wait)
                 charts.percentiles("Run time, \(each)", id: "run", of: \.run)
             }
-            MarkList.markup("Starts of workers", charts.marks)
+            builds.table
+            MarkList.markup("Starts of workers", starts)
             tag("p", .class("under")) {
                 hasEnqueued
                     ? "The depth is the present one less what came, plus what left. It lacks operations that were cancelled, expired or removed while they waited."

@@ -143,7 +143,7 @@ struct QueuePlacesView {
             } else {
                 TableView.markup(
                     "Workers of the queue",
-                    ["Worker", "State", "Slots", "Handles", "Heartbeat", "Version"],
+                    ["Worker", "State", "Slots", "Handles", "Heartbeat", "Build"],
                     workers.prefix(Self.shown).map(worker)
                 )
             }
@@ -162,7 +162,7 @@ struct QueuePlacesView {
             ),
             .text("Handles", handles.sorted().prefix(5).joined(separator: ", ") + more),
             .measure("Heartbeat", Measure.milliseconds(worker.beatAgeMilliseconds)),
-            .text("Version", worker.info?.version ?? "–", role: .dim),
+            BuildCell.cell(worker.info),
         ]
     }
 
