@@ -18,15 +18,17 @@ struct RouteTests {
     private static let stream = "/live"
 
     /// Text that means something to a browser, a terminal, a shell, a spreadsheet, a path, or a parser.
-    private static let hostile = HostileText.samples + [
-        "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onload='alert(1)",
-        "</title><script>x</script>",
-        "javascript:alert(1)", "//evil.example/", "\\\\evil.example\\", "\r\nSet-Cookie: x=1", "\u{0}", "\u{2028}", "../../etc/passwd", "%2e%2e%2f", "%", "%zz", "=1+1", "$(id)",
-        "`id`",
-        "{{7*7}}", "NaN", "-1", "99999999999999999999", "1e400", "PT1S", "0000-00-00", "😀",
-        String(repeating: "x", count: 5_000),
-        "{", "[[[[", "eyJ9", "e30=", "\"", "a:\"", "args.a.b:<b>", "(", "state:<b>", "queue:\"<b>\"",
-    ]
+    private static let hostile =
+        HostileText.samples + [
+            "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onload='alert(1)",
+            "</title><script>x</script>",
+            "javascript:alert(1)", "//evil.example/", "\\\\evil.example\\", "\r\nSet-Cookie: x=1", "\u{0}", "\u{2028}",
+            "../../etc/passwd", "%2e%2e%2f", "%", "%zz", "=1+1", "$(id)",
+            "`id`",
+            "{{7*7}}", "NaN", "-1", "99999999999999999999", "1e400", "PT1S", "0000-00-00", "😀",
+            String(repeating: "x", count: 5_000),
+            "{", "[[[[", "eyJ9", "e30=", "\"", "a:\"", "args.a.b:<b>", "(", "state:<b>", "queue:\"<b>\"",
+        ]
 
     /// Those that are tried in each field alone.
     private static let short = ["<script>alert(1)</script>", "99999999999999999999"]

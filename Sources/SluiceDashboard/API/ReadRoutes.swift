@@ -90,7 +90,12 @@ struct ReadRoutes: Sendable {
     private func errors(_ fields: FormFields) async throws -> JSONValue {
         let limit = try fields.number("limit", 1...1_000) ?? 50
         let query = try QueryText.parse(fields["q"] ?? "")
-        let reading = try await ErrorReading.read(site.broker, query, view: site.options.view, scanLimit: Self.scanLimit)
+        let reading = try await ErrorReading.read(
+            site.broker,
+            query,
+            view: site.options.view,
+            scanLimit: Self.scanLimit
+        )
         let groups = reading.groups
         return groups.json(RowReport(Array(groups.sorted.prefix(limit))).json, reading.result)
     }
