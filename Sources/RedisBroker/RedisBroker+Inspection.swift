@@ -162,6 +162,7 @@ extension OperationDetail {
         isUnhandled = extras["unhandled"] != nil
         limitKey = extras["limitKey"].map { String(decoding: $0, as: UTF8.self) }
         waitsForKey = extras["waitsForKey"] != nil
+        ranOn = extras["ranOn"].map { String(decoding: $0, as: UTF8.self) }
         progress = extras["progress"].flatMap(Progress.read)
         uniqueKey = extras["unique"].map { String(decoding: $0, as: UTF8.self) }
         waitsForTurn = state == .blocked && extras["turn"] != nil

@@ -29,6 +29,18 @@ extension BrokerConformance {
             try bench.expect(log.lines.first?.at, told, "when the line was stored")
             try bench.expect(log.first, 1, "the number of the first line")
         },
+        ConformanceCheck("An ended operation names the worker that ran it, until the worker leaves") { bench in
+            let worker = try bench.worker()
+            let claimed = try await bench.running(worker)
+            try bench.expect(try await bench.existing(claimed.id).ranOn, nil, "the last worker while it runs")
+            _ = try await bench.complete(claimed, worker)
+            try bench.expect(try await bench.existing(claimed.id).ranOn, worker.description, "the last worker")
+            let waiting = try bench.only(try await bench.enqueue())
+            _ = try await bench.cancel(waiting)
+            try bench.expect(try await bench.existing(waiting).ranOn, nil, "the last worker of one that never ran")
+            try await bench.broker.retire(worker: worker, statistics: [], queue: bench.queue)
+            try bench.expect(try await bench.existing(claimed.id).ranOn, nil, "the last worker after it has left")
+        },
         ConformanceCheck("The log keeps its last 1,000 lines and their numbers") { bench in
             let worker = try bench.worker()
             let claimed = try await bench.running(worker)

@@ -71,6 +71,7 @@ extension QueueModel {
             operations[element.id]?.record.state = .executing
             operations[element.id]?.record.startedAt = now
             operations[element.id]?.record.fence = fence
+            operations[element.id]?.ranOn = worker
             return claimed
         }
     }

@@ -6,6 +6,7 @@ extension QueueModel {
         guard let stored = operations[id] else { return nil }
         var detail = OperationDetail(queue: queue, record: stored.record, state: shownState(of: stored.record))
         detail.worker = owner(of: id)?.worker
+        detail.ranOn = lastWorker(of: stored)
         detail.isAwaited = awaited[id] != nil
         detail.isUnhandled = stored.unhandledName != nil && detail.state == .ready
         detail.limitKey = stored.limitKey
@@ -29,6 +30,11 @@ extension QueueModel {
             detail.record.endedAt = stored.record.header.expiresAt
         }
         return detail
+    }
+
+    private func lastWorker(of stored: StoredOperation) -> String? {
+        guard [.retrying, .finished, .dead, .cancelled].contains(stored.record.state) else { return nil }
+        return stored.ranOn.flatMap { leases[$0] == nil ? nil : $0 }
     }
 
     /// The cancel of an operation. A cancel of the whole queue shows in each operation that it concerns, even if the

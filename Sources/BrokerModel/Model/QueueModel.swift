@@ -185,6 +185,8 @@ struct CancelIntent {
 /// A tracked operation: its record and its extras.
 struct StoredOperation {
     var record: OperationRecord
+    /// The worker of the last run.
+    var ranOn: String?
     var result: [UInt8]?
     var errors: [FailedAttempt] = []
     var progress: (fraction: Double, message: String)?

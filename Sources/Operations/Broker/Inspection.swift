@@ -9,6 +9,8 @@ package struct OperationDetail: Sendable, Equatable {
     package var state: OperationState
     /// The worker that owns the operation, while it runs.
     package var worker: String?
+    /// The worker of the last run, if that has ended and the worker is still registered.
+    package var ranOn: String?
     package var result: [UInt8]?
     /// The last failed attempts, oldest first.
     package var errors: [FailedAttempt]
@@ -54,7 +56,7 @@ package struct OperationDetail: Sendable, Equatable {
 
     package static func == (left: Self, right: Self) -> Bool {
         left.queue == right.queue && left.record == right.record && left.state == right.state
-            && left.worker == right.worker
+            && left.worker == right.worker && left.ranOn == right.ranOn
             && left.result == right.result && left.errors == right.errors && left.cancel == right.cancel
             && left.hold == right.hold
             && left.progress?.fraction == right.progress?.fraction && left.progress?.message == right.progress?.message

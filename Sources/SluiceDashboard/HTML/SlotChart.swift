@@ -22,8 +22,9 @@ enum SlotChart {
     ///   - lanes: the number of lanes, empty ones included.
     ///   - now: the right end of the chart.
     static func markup(_ runs: [Run], lanes: Int, now: Int64, _ links: Links) -> Markup {
-        let known = runs.filter { $0.start != nil }.sorted { ($0.start ?? 0, $0.id) < ($1.start ?? 0, $1.id) }
-        let count = max(1, min(mostLanes, max(lanes, known.count)))
+        let placed = place(runs.filter { $0.end > now - minutes * 60_000 })
+        let count = max(1, min(mostLanes, max(lanes, placed.count)))
+        let drawn = placed.prefix(count)
         return tag("figure", .class("slots")) {
             tag(
                 "svg",
@@ -31,12 +32,14 @@ enum SlotChart {
                 .named("preserveAspectRatio", "none"),
                 .named("height", "\(count * lane)"),
                 .named("role", "img"),
-                .named("aria-label", "\(known.count) running operations in \(lanes) slots; the table below has them")
+                .named("aria-label", "\(drawn.joined().count) runs in \(lanes) slots; the tables below have them")
             ) {
                 (0..<count).map { rect("lane", x: 0, y: $0 * lane, width: width) }
-                known.prefix(count).enumerated().map { index, run in
-                    tag("a", .href(links.to("ops", run.id.description, query: ["queue": run.queue]))) {
-                        bar(run, y: index * lane, now: now)
+                drawn.enumerated().flatMap { index, runs in
+                    runs.map { run in
+                        tag("a", .href(links.to("ops", run.id.description, query: ["queue": run.queue]))) {
+                            bar(run, y: index * lane, now: now)
+                        }
                     }
                 }
             }
@@ -47,10 +50,24 @@ enum SlotChart {
         }
     }
 
+    /// Puts each run into the first lane that is free at its start.
+    private static func place(_ runs: [Run]) -> [[Run]] {
+        var lanes: [[Run]] = []
+        for run in runs.sorted(by: { ($0.start ?? $0.end, $0.id) < ($1.start ?? $1.end, $1.id) }) {
+            let start = run.start ?? run.end
+            if let free = lanes.firstIndex(where: { ($0.last?.end ?? 0) <= start }) {
+                lanes[free].append(run)
+            } else {
+                lanes.append([run])
+            }
+        }
+        return lanes
+    }
+
     private static func bar(_ run: Run, y: Int, now: Int64) -> Markup {
         let span = minutes * 60_000
         let scale = { (time: Int64) in Int(min(max(0, time - (now - span)), span) * Int64(width) / span) }
-        let from = min(scale(run.start ?? now), width - 3)
+        let from = min(scale(run.start ?? run.end), width - 3)
         return rect(run.role.className, x: from, y: y, width: max(3, scale(run.end) - from), run.title)
     }
 

@@ -4,9 +4,13 @@ import TerminalText
 
 /// One worker: its slots and what they run, its settings and requests to it; or the outcome of one that was lost.
 struct WorkerPage {
+    private static let endedShown = 20
+
     private let visit: Visit
     private let board: Board
     private let found: WorkerLookup.Found
+    /// The newest operations that it has ended.
+    private var ended: [OperationDetail] = []
     /// The operations that a lost worker held, as they are now.
     private var held: [(queue: String, id: OperationID, detail: OperationDetail?)] = []
 
@@ -17,6 +21,12 @@ struct WorkerPage {
             throw PageFailure.badRequest("No worker is given: workers/show?id=ID")
         }
         found = try await WorkerFinder.find(text, board, visit.site)
+        if case .present(let worker) = found {
+            ended = try await visit.site.cache.value("ended \(worker.id)", age: .seconds(2)) {
+                [broker = visit.site.broker] in
+                try await EndedRuns.of(worker.id, queues: worker.queues, broker)
+            }.sorted { ($0.record.endedAt, $0.id) > ($1.record.endedAt, $1.id) }
+        }
         if case .lost(let worker) = found {
             for (queue, operations) in Dictionary(grouping: worker.operations, by: \.queue).sorted(by: {
                 $0.key < $1.key
@@ -82,13 +92,13 @@ struct WorkerPage {
         let slots = worker.info?.slots ?? worker.inFlight
         return tag("section") {
             tag("h2", text: "\(QuantityText.grouped(worker.inFlight)) of \(QuantityText.grouped(slots)) slots in use")
-            SlotChart.markup(running.map { run($0) }, lanes: slots, now: now, visit.links)
+            SlotChart.markup(running.map(run) + ended.map(run), lanes: slots, now: now, visit.links)
             tag(
                 "p",
                 .class("dim"),
                 text: "One lane for each slot, in the order of starts"
                     + (slots > SlotChart.mostLanes ? ", the first \(SlotChart.mostLanes)" : "")
-                    + ". Only running operations are drawn: the worker of an operation that has ended is not known here."
+                    + ". Of what has ended, the newest \(EndedRuns.most) of each queue and state are looked at."
             )
             if running.isEmpty {
                 Empty.markup("This worker runs nothing.")
@@ -99,6 +109,7 @@ struct WorkerPage {
                     running.map(row)
                 )
             }
+            endedTable
             let more = worker.inFlight - running.count
             if more > 0 {
                 tag("p", .class("more")) {
@@ -110,6 +121,43 @@ struct WorkerPage {
                 }
             }
         }
+    }
+
+    /// The operations that ended last.
+    @MarkupBuilder private var endedTable: Markup {
+        if !ended.isEmpty {
+            tag("section") {
+                tag("h2", text: "Ended")
+                TableView.markup(
+                    "Ended operations",
+                    ["Operation", "State", "Name", "Queue", "Ran", "Ended"],
+                    ended.prefix(Self.endedShown).map { detail in
+                        let record = detail.record
+                        return [
+                            Cell("Operation") { OperationLink.markup(detail.id, queue: detail.queue, visit.links) },
+                            Cell("State") { StateView.markup(detail.state) },
+                            Cell("Name", "name") { detail.envelope.name },
+                            .text("Queue", detail.queue),
+                            .measure("Ran", Measure.milliseconds(record.endedAt - record.startedAt)),
+                            Cell("Ended") { TimeView.markup(record.endedAt, now: now) },
+                        ]
+                    }
+                )
+            }
+        }
+    }
+
+    private func run(_ detail: OperationDetail) -> SlotChart.Run {
+        let record = detail.record
+        let time = Measure.milliseconds(record.endedAt - record.startedAt)
+        return SlotChart.Run(
+            id: detail.id,
+            queue: detail.queue,
+            title: "\(detail.envelope.name), \(detail.state.rawValue) after \(time)",
+            start: record.startedAt,
+            end: record.endedAt,
+            role: detail.state.role
+        )
     }
 
     private func run(_ entry: ExecutingSummary) -> SlotChart.Run {

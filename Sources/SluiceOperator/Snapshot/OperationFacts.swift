@@ -36,6 +36,7 @@ package struct OperationFacts: Sendable {
         if let note { facts.append(OperationFact(.place, "waits", "\(note)")) }
         if record.fence > 0 { facts.append(OperationFact(.place, "fence", "\(record.fence)")) }
         if let worker = detail.worker { facts.append(OperationFact(.place, "worker", .worker(worker))) }
+        if let worker = detail.ranOn { facts.append(OperationFact(.place, "ran on", .worker(worker))) }
         return facts
     }
 

@@ -21,6 +21,7 @@ package enum OperationJSON {
             "delivery": .number(record.header.delivery),
             "fence": record.fence == 0 ? .null : .number(record.fence),
             "worker": JSONValue(detail.worker),
+            "ranOn": JSONValue(detail.ranOn),
             "enqueuedAt": time(record.enqueuedAt),
             "dueAt": time(record.dueAt),
             "expiresAt": time(record.header.expiresAt),

@@ -94,6 +94,8 @@ local function detail(id, is_sought)
     end
   end
   local owner = stored == 'x' and worker_of(record)
+  local ran_on = find('tfdc', stored, 1, true) and worker_of(record)
+  if ran_on then extras[#extras + 1], extras[#extras + 2] = 'ranOn', ran_on end
   local errors = call('LRANGE', errors_key(id), 0, -1)
   for _, texts in ipairs({ errors, extras }) do
     for i = 1, #texts do read = read + #texts[i] end
