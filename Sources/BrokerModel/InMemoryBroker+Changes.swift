@@ -1,10 +1,10 @@
 import Operations
 
 extension InMemoryBroker {
-    package func addChange(_ id: OperationID, definition: [UInt8], progress: [UInt8]) async throws -> Bool {
+    package func addChange(_ id: OperationID, definition: [UInt8], progress: [UInt8]) async throws -> ChangeAdding {
         state.withLock { state in
-            if state.changes.contains(where: { $0.id == id }) { return true }
-            guard state.changes.count(where: { !$0.isEnded }) < StoredChange.openLimit else { return false }
+            if state.changes.contains(where: { $0.id == id }) { return .known }
+            guard state.changes.count(where: { !$0.isEnded }) < StoredChange.openLimit else { return .full }
             while state.changes.count >= StoredChange.kept, let old = state.changes.firstIndex(where: \.isEnded) {
                 state.changes.remove(at: old)
             }
@@ -16,14 +16,23 @@ extension InMemoryBroker {
             )
             state.changes.append(change)
             state.changes.sort { $0.id.description < $1.id.description }
-            return true
+            return .stored
         }
     }
 
-    package func takeChange(leaseMilliseconds: Int64) async throws -> StoredChange? {
+    package func nextChange(leaving left: Set<OperationID>) async throws -> StoredChange? {
         state.withLock { state in
             let now = time.milliseconds
-            let index = state.changes.firstIndex { !$0.isEnded && $0.leaseEndsAt <= now }
+            return state.changes.first { !$0.isEnded && $0.leaseEndsAt <= now && !left.contains($0.id) }
+        }
+    }
+
+    package func takeChange(_ id: OperationID, fence: Int64, leaseMilliseconds: Int64) async throws -> StoredChange? {
+        state.withLock { state in
+            let now = time.milliseconds
+            let index = state.changes.firstIndex { change in
+                change.id == id && !change.isEnded && change.leaseEndsAt <= now && change.fence == fence
+            }
             guard let index else { return nil }
             state.changes[index].fence += 1
             state.changes[index].leaseEndsAt = now + leaseMilliseconds
@@ -53,6 +62,14 @@ extension InMemoryBroker {
             guard let index = state.changes.firstIndex(where: { $0.id == id && !$0.isEnded }) else { return false }
             if state.changes[index].stopper == nil { state.changes[index].stopper = by }
             return true
+        }
+    }
+
+    package func removeChange(_ id: OperationID) async throws -> Bool {
+        state.withLock { state in
+            let count = state.changes.count
+            state.changes.removeAll { $0.id == id }
+            return state.changes.count < count
         }
     }
 

@@ -179,6 +179,10 @@ extension InMemoryBroker {
         read(queue) { $0.snapshot(executingRows: executingRows) }
     }
 
+    package func keyHolders(_ keys: [String], queue: String) async throws -> [OperationID?] {
+        read(queue) { $0.keyHolders(keys) }
+    }
+
     package func lostWorkers(queue: String, limit: Int) async throws -> [LostWorker] {
         read(queue) { $0.lostWorkers(limit: limit) }
     }
@@ -332,6 +336,10 @@ extension InMemoryBroker {
 
     package func setLimits(_ limits: [QueueLimit], by: String, queue: String) async throws -> QueueLimits {
         run(queue) { $0.setLimits(limits, by: by) }
+    }
+
+    package func noteEvent(_ change: QueueChange, of id: OperationID?, queue: String) async throws {
+        run(queue) { ($0.effects.change, $0.effects.subject) = (change, id) }
     }
 
     package func setPaused(_ request: PauseRequest, queue: String) async throws {

@@ -8,24 +8,29 @@ extension RedisBroker {
         return arguments
     }
 
-    package func addChange(_ id: OperationID, definition: [UInt8], progress: [UInt8]) async throws -> Bool {
+    package func addChange(_ id: OperationID, definition: [UInt8], progress: [UInt8]) async throws -> ChangeAdding {
         try await requireProtocol(isWriting: false)
         var arguments = changeArguments(id, definition.count + progress.count)
         arguments.append(definition)
         arguments.append(progress)
         arguments.append(StoredChange.openLimit)
         arguments.append(StoredChange.kept)
-        return try await evaluate(scripts[.addChange], arguments).int == 1
+        return try await evaluate(scripts[.addChange], arguments).int.flatMap(ChangeAdding.init) ?? .full
     }
 
-    package func takeChange(leaseMilliseconds: Int64) async throws -> StoredChange? {
+    package func nextChange(leaving left: Set<OperationID>) async throws -> StoredChange? {
         try await requireProtocol(isWriting: false)
-        var arguments = RedisArguments(keys: [keys.changes], capacity: 64)
+        var arguments = RedisArguments(keys: [keys.changes], capacity: 64 + 36 * left.count)
+        for id in left { arguments.append(id) }
+        return StoredChange(try await read(.nextChange, arguments).array ?? [])
+    }
+
+    package func takeChange(_ id: OperationID, fence: Int64, leaseMilliseconds: Int64) async throws -> StoredChange? {
+        try await requireProtocol(isWriting: false)
+        var arguments = changeArguments(id)
+        arguments.append(fence)
         arguments.append(leaseMilliseconds)
-        var fields = try await evaluate(scripts[.takeChange], arguments).array ?? []
-        guard !fields.isEmpty else { return nil }
-        fields.insert(.bytes(Array("o".utf8)), at: 1)
-        return try StoredChange(fields)
+        return StoredChange(try await evaluate(scripts[.takeChange], arguments).array ?? [])
     }
 
     package func saveChange(
@@ -51,35 +56,39 @@ extension RedisBroker {
         return try await evaluate(scripts[.stopChange], arguments).int == 1
     }
 
+    package func removeChange(_ id: OperationID) async throws -> Bool {
+        try await requireProtocol(isWriting: false)
+        return try await evaluate(scripts[.removeChange], changeArguments(id)).int == 1
+    }
+
     package func changes(_ id: OperationID?) async throws -> StoredChanges {
         try await requireProtocol(isWriting: false)
         let reply = try await read(.changes, changeArguments(id)).array ?? []
         guard let time = reply.first?.int else {
             throw OperationsError(.malformed, "the list of changes cannot be read")
         }
-        let changes = try stride(from: 1, to: reply.count - 7, by: 8).map {
-            try StoredChange(Array(reply[$0..<$0 + 8]))
+        let changes = stride(from: 1, to: reply.count - 7, by: 8).compactMap { start in
+            StoredChange(Array(reply[start..<start + 7]), state: reply[start + 7].string ?? "")
         }
         return StoredChanges(time: Int64(time), changes: changes)
     }
 }
 
 extension StoredChange {
-    fileprivate init(_ fields: [RedisValue]) throws {
-        guard fields.count == 8, let id = fields[0].string.flatMap({ OperationID($0) }), let fence = fields[2].int,
-            let lease = fields[3].int, let createdAt = fields[4].int, let definition = fields[6].bytes,
-            let progress = fields[7].bytes
-        else { throw OperationsError(.malformed, "a stored change cannot be read") }
-        let stopper = fields[5].string ?? ""
+    /// Reads what `change_row` of `change_heads.lua` returns; nil if the id is no id, or if there are no fields.
+    fileprivate init?(_ fields: [RedisValue], state: String = "o") {
+        guard fields.count == 7, let id = fields[0].string.flatMap({ OperationID($0) }) else { return nil }
+        let stopper = fields[4].string ?? ""
         self.init(
             id: id,
-            isEnded: fields[1].string == "e",
-            fence: Int64(fence),
-            leaseEndsAt: Int64(lease),
-            createdAt: Int64(createdAt),
+            isEnded: state == "e",
+            fence: Int64(fields[1].int ?? 0),
+            leaseEndsAt: Int64(fields[2].int ?? 0),
+            createdAt: Int64(fields[3].int ?? 0),
             stopper: stopper.isEmpty ? nil : stopper,
-            definition: definition,
-            progress: progress
+            definition: fields[5].bytes ?? [],
+            progress: fields[6].bytes ?? []
         )
+        isReadable = state != "?"
     }
 }

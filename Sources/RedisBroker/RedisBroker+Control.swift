@@ -186,6 +186,17 @@ extension RedisBroker {
         _ = try await evaluate(scripts[.pause], arguments)
     }
 
+    package func noteEvent(_ change: QueueChange, of id: OperationID?, queue: String) async throws {
+        try await requireProtocol(isWriting: false)
+        var arguments = arguments(queue)
+        arguments.append(change.verb.rawValue)
+        arguments.append(change.by.oneWord)
+        arguments.append(change.count)
+        arguments.append(change.detail.oneLine)
+        arguments.append(id?.description ?? "")
+        _ = try await evaluate(scripts[.noteEvent], arguments)
+    }
+
     package func setLimits(_ limits: [QueueLimit], by: String, queue: String) async throws -> QueueLimits {
         try await register(queue)
         var arguments = arguments(queue)

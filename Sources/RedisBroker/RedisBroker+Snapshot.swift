@@ -114,6 +114,16 @@ extension LimitKeyRow {
 }
 
 extension RedisBroker {
+    package func keyHolders(_ keys: [String], queue: String) async throws -> [OperationID?] {
+        var arguments = arguments(queue, capacity: 128 + 64 * keys.count)
+        for key in keys { arguments.append(key) }
+        let holders = try await read(.keyHolders, arguments).array ?? []
+        guard holders.count == keys.count else {
+            throw OperationsError(.malformed, "the reply about unique keys cannot be read")
+        }
+        return holders.map { $0.string.flatMap { OperationID($0) } }
+    }
+
     package func limitKey(_ key: String, queue: String) async throws -> LimitKeyState {
         var arguments = arguments(queue)
         arguments.append(key)

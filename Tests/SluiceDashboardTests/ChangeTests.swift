@@ -110,7 +110,7 @@ struct ChangeTests {
         #expect(plan.count == 3)
         let job = ChangeJob(.retry, .matching("queue:mail"), reason: "", by: "ann", expected: 3)
         let id = OperationID()
-        #expect(try await ChangeJobRun.store(job, as: id, starts: plan.starts, in: desk.broker))
+        #expect(try await ChangeJobRun.store(job, as: id, starts: plan.starts, in: desk.broker) == .stored)
         // The first dashboard retries two operations, and is killed before it has stored the result.
         _ = try await desk.broker.takeChange(leaseMilliseconds: 0)
         var progress = ChangeJobProgress(starts: plan.starts)

@@ -79,6 +79,25 @@ extension BrokerConformance {
             let last = try await bench.snapshot().eventSequence
             try bench.expect(events.entries.last?.batch.to, last, "the number of the last one")
         },
+        ConformanceCheck("A noted event changes nothing, and names its only operation") { bench in
+            let id = try bench.only(try await bench.enqueue(1))
+            let all = QueueChange(.startChange, by: "ann", count: 3, detail: "retry state:dead, books")
+            let one = QueueChange(.runSchedule, by: "bob", count: 1, detail: "nightly")
+            let before = try await bench.snapshot()
+            try await bench.broker.noteEvent(all, of: nil, queue: bench.queue)
+            try await bench.broker.noteEvent(one, of: id, queue: bench.queue)
+            let events = try await bench.broker.storedEvents(
+                queue: bench.queue,
+                after: nil,
+                agoMilliseconds: .max / 2,
+                limit: 100
+            )
+            try bench.expect(events.entries.map(\.batch.change), [all, one], "the changes")
+            try bench.expect(events.entries.map(\.batch.subject), [nil, id], "their operations")
+            let after = try await bench.snapshot()
+            try bench.expect(after.eventSequence, before.eventSequence + 2, "the number of the last event")
+            try bench.expect(after.counts, before.counts, "the counts")
+        },
         ConformanceCheck("A change of one operation names it, even if other operations have transitions") { bench in
             let (queue, broker) = (bench.queue, bench.broker)
             let first = try await bench.enqueue(2)

@@ -7,8 +7,8 @@ extension BrokerConformance {
         ConformanceCheck("A stored change is taken by one at a time, and its progress is read by all") { bench in
             let id = OperationID()
             let broker = bench.broker
-            try bench.expect(try await broker.addChange(id, definition: [1, 2], progress: [3]), true, "stored")
-            try bench.expect(try await broker.addChange(id, definition: [9], progress: [9]), true, "stored again")
+            try bench.expect(try await broker.addChange(id, definition: [1, 2], progress: [3]), .stored, "stored")
+            try bench.expect(try await broker.addChange(id, definition: [9], progress: [9]), .known, "stored again")
             let taken = try await broker.takeChange(leaseMilliseconds: lease)
             try bench.expect(taken?.id, id, "the taken change")
             try bench.expect(taken?.fence, 1, "its fence")
@@ -76,7 +76,7 @@ extension BrokerConformance {
             }
             try bench.expect(
                 try await broker.addChange(OperationID(), definition: [1], progress: [0]),
-                false,
+                .full,
                 "one more than the limit"
             )
             for _ in 0..<StoredChange.kept {
@@ -89,6 +89,25 @@ extension BrokerConformance {
             let all = try await broker.changes(nil).changes
             try bench.expect(all.count, StoredChange.kept, "the number of stored changes")
             try bench.expect(all.count { !$0.isEnded }, StoredChange.openLimit, "the number of open ones")
+        },
+        ConformanceCheck("A change that cannot be read is left alone, also by a taking with an old fence, until it is removed") {
+            bench in
+            let broker = bench.broker
+            let ids = [OperationID(), OperationID()].sorted { $0.description < $1.description }
+            for id in ids { _ = try await broker.addChange(id, definition: [1], progress: [0]) }
+            try bench.expect(try await broker.nextChange(leaving: [])?.id, ids[0], "the next change")
+            let second = try await broker.nextChange(leaving: [ids[0]])
+            try bench.expect(second?.id, ids[1], "the next change beside the one left alone")
+            try bench.expect(try await broker.nextChange(leaving: Set(ids))?.id, nil, "no other change")
+            let late = try await broker.takeChange(ids[1], fence: 1, leaseMilliseconds: lease)
+            try bench.expect(late?.id, nil, "a taking with another fence")
+            let taken = try await broker.takeChange(ids[1], fence: 0, leaseMilliseconds: lease)
+            try bench.expect(taken?.fence, 1, "the fence of the taking")
+            try bench.expect(try await broker.nextChange(leaving: [ids[0]])?.id, nil, "no change without a lease")
+            try bench.expect(try await broker.changes(ids[0]).changes.first?.fence, 0, "the fence of the other")
+            try bench.expect(try await broker.removeChange(ids[0]), true, "the removal")
+            try bench.expect(try await broker.removeChange(ids[0]), false, "a second removal")
+            try bench.expect(try await broker.changes(nil).changes.map(\.id), [ids[1]], "the changes that are left")
         },
     ]
 }

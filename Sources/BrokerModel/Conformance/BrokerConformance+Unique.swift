@@ -246,6 +246,28 @@ extension BrokerConformance {
             _ = try await bench.complete(claimed, worker)
             try bench.expect(try await bench.enqueue("key", .join).outcome, .created, "once it has ended")
         },
+        ConformanceCheck("The holder of a key is read while it waits or runs; a fresh or an overdue one holds none") { bench in
+            func holders() async throws -> [OperationID?] {
+                try await bench.broker.keyHolders(["a", "b", "c"], queue: bench.queue)
+            }
+            let worker = try bench.worker()
+            let first = try await bench.enqueueNew("a", .enqueue, fresh: 60_000)
+            _ = try await bench.enqueueNew("a", .enqueue)
+            let overdue = try await bench.enqueueNew("b", .join, delay: 60_000, expires: 1000)
+            try bench.expect(try await holders(), [first, overdue, nil], "the holders of waiting operations")
+            let claimed = try await bench.claimOne(worker)
+            try bench.expect(try await holders(), [first, overdue, nil], "the holder that runs")
+            try await bench.advance(.milliseconds(1001))
+            try bench.expect(try await holders(), [first, nil, nil], "without the overdue one")
+            _ = try await bench.complete(claimed, worker)
+            let last = try await bench.claimOne(worker)
+            try bench.expect(try await holders(), [last.id, nil, nil], "the next one of the key")
+            _ = try await bench.complete(last, worker)
+            let fresh = try await bench.enqueueNew("c", .join, fresh: 60_000)
+            _ = try await bench.complete(try await bench.claimOne(worker), worker)
+            try bench.expect(try await bench.enqueue("c", .join).outcome, .taken(by: fresh), "a fresh result")
+            try bench.expect(try await holders(), [nil, nil, nil], "no holder")
+        },
     ]
 }
 

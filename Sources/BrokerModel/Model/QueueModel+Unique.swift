@@ -95,6 +95,20 @@ extension QueueModel {
         return isHeld ? holder : nil
     }
 
+    /// The operations that keep keys from operations that start again; nil = the key is free, or has a fresh result.
+    func keyHolders(_ names: [String]) -> [OperationID?] {
+        names.map { name in
+            guard let holder = keys[name] else { return nil }
+            switch holder.claim {
+            case .fresh: return nil
+            case .stopping(let worker): return leases[worker] == nil ? nil : holder.id
+            case .inFlight:
+                let record = operations[holder.id]?.record
+                return record.map { shownState(of: $0).isTerminal } ?? true ? nil : holder.id
+            }
+        }
+    }
+
     private func isStopping(_ holder: KeyHolder) -> Bool {
         guard holder.claim == .inFlight else { return true }
         guard operations[holder.id]?.record.state == .executing else { return false }

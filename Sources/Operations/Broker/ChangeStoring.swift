@@ -1,20 +1,33 @@
+/// Reads changes of many operations.
+package protocol ChangeReading: Sendable {
+    /// Reads the changes, newest first.
+    ///
+    /// - Parameter id: the change to read; nil = all.
+    func changes(_ id: OperationID?) async throws -> StoredChanges
+}
+
 /// Stores changes of many operations, which are performed in steps by one program at a time.
 ///
 /// The program that performs a change has a lease. When the lease ends, another program goes on. Each taking raises the
 /// fence, and a write with an older fence is refused.
-package protocol ChangeStoring: Sendable {
+package protocol ChangeStoring: ChangeReading {
     /// Stores a change. Old changes that have ended are removed, so that ``StoredChange/kept`` stay.
     ///
     /// - Parameters:
     ///   - definition: the change; never written again.
     ///   - progress: the beginning.
-    /// - Returns: false if ``StoredChange/openLimit`` changes have not ended.
-    func addChange(_ id: OperationID, definition: [UInt8], progress: [UInt8]) async throws -> Bool
+    func addChange(_ id: OperationID, definition: [UInt8], progress: [UInt8]) async throws -> ChangeAdding
 
-    /// Takes the oldest change that has not ended and has no lease.
+    /// Reads the oldest change that has not ended and has no lease. Nothing is changed.
     ///
-    /// - Returns: the change with its new fence; nil = no change is left to take.
-    func takeChange(leaseMilliseconds: Int64) async throws -> StoredChange?
+    /// - Parameter left: changes to leave alone.
+    /// - Returns: nil = no change is left to take.
+    func nextChange(leaving left: Set<OperationID>) async throws -> StoredChange?
+
+    /// Takes a change, if it has not ended, has no lease, and still has the fence that was read.
+    ///
+    /// - Returns: the change with its new fence; nil = another program was faster.
+    func takeChange(_ id: OperationID, fence: Int64, leaseMilliseconds: Int64) async throws -> StoredChange?
 
     /// Stores progress and extends the lease.
     ///
@@ -34,10 +47,27 @@ package protocol ChangeStoring: Sendable {
     /// - Returns: false if the change has ended or is unknown.
     func stopChange(_ id: OperationID, by: String) async throws -> Bool
 
-    /// Reads the changes, newest first.
+    /// Removes a change, whatever its state. A program that performs it stops with its next step.
     ///
-    /// - Parameter id: the change to read; nil = all.
-    func changes(_ id: OperationID?) async throws -> StoredChanges
+    /// - Returns: false if the change is unknown.
+    func removeChange(_ id: OperationID) async throws -> Bool
+}
+
+extension ChangeStoring {
+    /// Takes the oldest change that has not ended and has no lease.
+    package func takeChange(leaseMilliseconds: Int64) async throws -> StoredChange? {
+        guard let next = try await nextChange(leaving: []) else { return nil }
+        return try await takeChange(next.id, fence: next.fence, leaseMilliseconds: leaseMilliseconds)
+    }
+}
+
+/// The answer to a new change.
+package enum ChangeAdding: Int, Sendable {
+    /// ``StoredChange/openLimit`` changes have not ended.
+    case full = 0
+    case stored = 1
+    /// A change with this id was stored before.
+    case known = 2
 }
 
 /// A stored change of many operations.
@@ -49,6 +79,8 @@ package struct StoredChange: Sendable, Equatable {
 
     package var id: OperationID
     package var isEnded: Bool
+    /// Whether its state can be read. No program takes a change that it cannot read.
+    package var isReadable = true
     /// The number of takings.
     package var fence: Int64
     /// The end of the lease, in milliseconds since 1970; 0 = none was taken.

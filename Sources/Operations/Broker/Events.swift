@@ -53,6 +53,12 @@ package struct QueueChange: Sendable, Equatable {
         case cancel, cancelQueue, retry, edit, hold, release, remove, purge, pause, resume, limit, control, depend
         case setStandingCancel, removeStandingCancel
         case setSchedule, pauseSchedule, resumeSchedule, removeSchedule
+        /// A person enqueued the operation of a schedule once more.
+        case runSchedule
+        /// Beginning and end of a change of many operations, in each queue of it; `count` is that of all queues.
+        case startChange, endChange
+        /// An unreadable change of many operations was removed.
+        case removeChange
         /// A worker could not read the schedule.
         case stopSchedule
         /// Operations were recovered from a lost worker, which is `by`.

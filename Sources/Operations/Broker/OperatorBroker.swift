@@ -1,5 +1,5 @@
 /// The calls of a monitor, which only reads. No call here is on the hot path.
-package protocol MonitorBroker: StandingCancelReading, ScheduleReading, EdgeReading {
+package protocol MonitorBroker: StandingCancelReading, ScheduleReading, EdgeReading, ChangeReading {
     /// Returns the queues of the namespace, sorted.
     func queues() async throws -> [String]
 
@@ -43,6 +43,12 @@ package protocol MonitorBroker: StandingCancelReading, ScheduleReading, EdgeRead
     /// - Parameter limit: how far to read its lane, 1 to `Backlog.limit`.
     /// - Returns: nil if no ready tracked operation has this id.
     func backlog(aheadOf id: OperationID, queue: String, limit: Int) async throws -> Backlog?
+
+    /// Reads which operations have unique keys now, in the order of `keys`; nil for a free key. An operation that waits
+    /// for its turn at a key does not have it.
+    ///
+    /// - Parameter keys: at most `SluiceDefaults.batch`.
+    func keyHolders(_ keys: [String], queue: String) async throws -> [OperationID?]
 
     /// Reads the limit of a limit key and the operations that it holds back.
     func limitKey(_ key: String, queue: String) async throws -> LimitKeyState

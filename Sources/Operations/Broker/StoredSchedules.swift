@@ -23,7 +23,7 @@ extension ScheduleReading {
 }
 
 /// Changes schedules.
-package protocol ScheduleChanging: ScheduleReading {
+package protocol ScheduleChanging: ScheduleReading, EventNoting {
     /// Stores a schedule, if its revision is still the one that the caller read.
     func setSchedule(_ change: ScheduleChange, by: String, queue: String) async throws -> ScheduleOutcome
 

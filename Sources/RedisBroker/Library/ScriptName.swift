@@ -40,16 +40,20 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
     case pause
     case setLimits
     case controlWorker
+    case noteEvent
     case addChange
+    case nextChange
     case takeChange
     case saveChange
     case stopChange
+    case removeChange
     case changes
     case awaitEnd
     case details
     case page
     case snapshot
     case limitKey
+    case keyHolders
     case lost
     case statistics
     case builds
@@ -122,10 +126,13 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .pause: Entry("pause", { PackageResources.pause_lua }, .operator)
         case .setLimits: Entry("set_limits", { PackageResources.set_limits_lua }, .operator)
         case .controlWorker: Entry("control_worker", { PackageResources.control_worker_lua }, .operator)
+        case .noteEvent: Entry("note_event", { PackageResources.note_event_lua }, .producer, .operator)
         case .addChange: Entry("add_change", { PackageResources.add_change_lua }, .operator)
+        case .nextChange: Entry("next_change", { PackageResources.next_change_lua }, .operator)
         case .takeChange: Entry("take_change", { PackageResources.take_change_lua }, .operator)
         case .saveChange: Entry("save_change", { PackageResources.save_change_lua }, .operator)
         case .stopChange: Entry("stop_change", { PackageResources.stop_change_lua }, .operator)
+        case .removeChange: Entry("remove_change", { PackageResources.remove_change_lua }, .operator)
         case .changes: Entry("changes", { PackageResources.changes_lua }, .monitor, .operator)
         case .awaitEnd: Entry("await_end", { PackageResources.await_end_lua }, .producer, .worker, .operator)
         case .details: Entry("details", { PackageResources.details_lua }, .producer, .worker, .monitor, .operator)
@@ -133,6 +140,7 @@ enum ScriptName: Int, CaseIterable, CustomStringConvertible {
         case .snapshot: Entry("snapshot", { PackageResources.snapshot_lua }, .producer, .worker, .monitor, .operator)
         case .limitKey:
             Entry("limit_key", { PackageResources.limit_key_lua }, .producer, .worker, .monitor, .operator)
+        case .keyHolders: Entry("key_holders", { PackageResources.key_holders_lua }, .monitor, .operator)
         case .lost: Entry("lost", { PackageResources.lost_lua }, .producer, .monitor, .operator)
         case .statistics: Entry("statistics", { PackageResources.statistics_lua }, .monitor, .operator)
         case .builds: Entry("builds", { PackageResources.builds_lua }, .monitor, .operator)

@@ -1,12 +1,12 @@
 -- Stores a change of many operations, which a dashboard performs in steps.
 -- KEYS[1]  {namespace:queues}:changes:meta
 -- ARGV[1]  id  ARGV[2] definition  ARGV[3] progress  ARGV[4] how many may be open  ARGV[5] how many are stored at most
--- Output   1 stored, 0 as many as may be are open
+-- Output   1 stored, 2 it was stored before, 0 as many as may be are open
 -- Events   none
 -- include: base
 -- include: change_heads
 call('HDEL', META, '')
-if call('HEXISTS', META, ARGV[1]) == 1 then return 1 end
+if call('HEXISTS', META, ARGV[1]) == 1 then return 2 end
 local ids, open, ended = change_ids(), 0, {}
 for _, id in ipairs(ids) do
   if change_head(id).state == 'o' then open = open + 1 else ended[#ended + 1] = id end

@@ -1,19 +1,13 @@
--- Takes the oldest open change whose lease has ended, to perform it.
+-- Takes an open change whose lease has ended, to perform it.
 -- KEYS[1]  {namespace:queues}:changes:meta
--- ARGV[1]  lease in ms
--- Output   nothing to take: an empty list; otherwise id, fence, end of the lease, when it was created, who asked for a
---          stop (or ''), definition, progress
+-- ARGV[1]  id  ARGV[2] fence that was read  ARGV[3] lease in ms
+-- Output   it cannot be taken: an empty list; otherwise as next_change.lua
 -- Events   none
 -- include: base
 -- include: change_heads
 call('HDEL', META, '')
-for _, id in ipairs(change_ids()) do
-  local head = change_head(id)
-  if head.state == 'o' and head.lease <= now then
-    head.fence, head.lease = head.fence + 1, now + ARGV[1]
-    write_change_head(id, head)
-    local texts = call('HMGET', META, id .. ':definition', id .. ':progress')
-    return { id, head.fence, head.lease, head.created, head.stopper, texts[1], texts[2] }
-  end
-end
-return {}
+local head = change_head(ARGV[1])
+if not head or head.state ~= 'o' or head.lease > now or head.fence ~= tonumber(ARGV[2]) then return {} end
+head.fence, head.lease = head.fence + 1, now + ARGV[3]
+write_change_head(ARGV[1], head)
+return change_row(ARGV[1], head)

@@ -360,6 +360,15 @@ public struct ScheduleControl: Sendable {
             envelope: definition.envelope(of: id),
             links: definition.links(of: id)
         )
-        return try await client.enqueue([new], queue: queue)[0]
+        let reference = try await client.enqueue([new], queue: queue)[0]
+        let change = QueueChange(
+            .runSchedule,
+            by: by,
+            count: reference.isNew ? 1 : 0,
+            detail: reference.isNew ? id : "\(id), in flight already: \(reference.id)"
+        )
+        // The operation is enqueued, also if its event cannot be stored.
+        try? await client.broker.noteEvent(change, of: reference.id, queue: queue)
+        return reference
     }
 }

@@ -68,9 +68,11 @@ struct ChangeRoutes: Sendable {
             spread: try spread(form, target),
             reason: String((form["reason"] ?? "").prefix(Self.reasonLength)),
             by: visitor.name,
+            from: site.options.machine,
             expected: plan.count
         )
-        guard try await ChangeJobRun.store(job, as: id, starts: plan.starts, in: site.broker) else {
+        let (starts, queues) = (plan.starts, plan.queues)
+        guard try await ChangeJobRun.store(job, as: id, starts: starts, queues: queues, in: site.broker) != .full else {
             throw refusal("\(StoredChange.openLimit) changes have not ended. Wait for one, or stop one.", target)
         }
         await site.changes.start()
@@ -113,7 +115,7 @@ struct ChangeRoutes: Sendable {
         return ConfirmationPage(
             place: .operations,
             question: "Stop this change?",
-            subject: parts { ChangeText.title(job) },
+            subject: parts { job.title },
             effect: "The step under way is finished. Operations that are changed already stay changed.",
             button: "Stop",
             isFinal: true,

@@ -9,6 +9,8 @@ actor ChangeRunner {
     /// Called when a change has ended.
     private let onEnd: @Sendable () async -> Void
     private var task: Task<Void, Never>?
+    /// Changes that this version cannot read.
+    private var unreadable: Set<OperationID> = []
 
     init(_ broker: any OperatorBroker, view: PayloadView, onEnd: @escaping @Sendable () async -> Void) {
         (self.broker, self.view, self.onEnd) = (broker, view, onEnd)
@@ -30,13 +32,25 @@ actor ChangeRunner {
 
     private func work() async {
         while !Task.isCancelled {
-            let takenAt = ContinuousClock.now
-            let lease = ChangeJobRun.lease.wholeMilliseconds
-            guard let change = try? await broker.takeChange(leaseMilliseconds: lease) else { return }
-            guard let run = ChangeJobRun(broker, change, view: view, takenAt: takenAt) else { continue }
-            await run.run()
-            await onEnd()
+            guard let next = try? await broker.nextChange(leaving: unreadable) else { return }
+            guard ChangeJobRun.isReadable(next) else {
+                unreadable.insert(next.id)
+                continue
+            }
+            do {
+                guard let run = try await take(next) else { continue }
+                await run.run()
+                await onEnd()
+            } catch { return }
         }
+    }
+
+    /// - Returns: nil if another program was faster.
+    private func take(_ next: StoredChange) async throws -> ChangeJobRun? {
+        let takenAt = ContinuousClock.now
+        let lease = ChangeJobRun.lease.wholeMilliseconds
+        let taken = try await broker.takeChange(next.id, fence: next.fence, leaseMilliseconds: lease)
+        return taken.flatMap { ChangeJobRun(broker, $0, view: view, takenAt: takenAt) }
     }
 }
 

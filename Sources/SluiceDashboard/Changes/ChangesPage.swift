@@ -4,16 +4,6 @@ import TerminalText
 
 /// Sentences about a stored change.
 enum ChangeText {
-    /// `retry 1,204 operations: state:dead queue:mail`
-    static func title(_ job: ChangeJob) -> String {
-        let subject: String
-        switch job.target {
-        case .marked: subject = "marked"
-        case .matching(let text): subject = text.isEmpty ? "all operations" : text
-        }
-        return "\(job.kind.verb) \(QuantityText.grouped(job.expected)) operations: \(subject)"
-    }
-
     static func condition(_ change: StoredChange, _ progress: ChangeJobProgress, now: Int64) -> (String, TextRole) {
         switch progress.end {
         case .complete: ("complete", .finished)
@@ -74,7 +64,7 @@ struct ChangesPage {
             let (text, role) = ChangeText.condition(change, progress, now: stored.time)
             return [
                 Cell("Change", "name") {
-                    tag("a", .href(visit.links.to("changes", change.id.description)), text: ChangeText.title(job))
+                    tag("a", .href(visit.links.to("changes", change.id.description)), text: job.title)
                 },
                 Cell("When") { TimeView.markup(change.createdAt, now: stored.time) },
                 .text("By", job.by),
@@ -119,7 +109,7 @@ struct ChangePage {
         let (state, role) = ChangeText.condition(change, progress, now: now)
         return PageContent("Change", .operations, command: job.command) {
             tag("p") { tag("a", .href(visit.links.to("changes")), text: "All changes") }
-            tag("h1", text: ChangeText.title(job))
+            tag("h1", text: job.title)
             tag("div", .class("panel")) {
                 ChangeText.bar(job, progress)
                 tag("p") {

@@ -94,7 +94,15 @@ struct EventsPage {
             Cell("What") {
                 if let change = batch.change {
                     change.word
-                    tag("span", .class("detail"), text: change.sentence(naming: batch.subject))
+                    tag("span", .class("detail")) {
+                        if let id = change.storedChange {
+                            let text = change.sentence(naming: nil)
+                            tag("a", .href(visit.links.to("changes", id.description)), text: id.description)
+                            String(text.dropFirst(OperationID.characterCount))
+                        } else {
+                            change.sentence(naming: batch.subject)
+                        }
+                    }
                 }
                 for (state, count) in batch.counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where count > 0 {
                     tag("div") {

@@ -45,6 +45,9 @@ package struct DashboardOptions: Sendable {
         place = ""
     }
 
+    /// The name of this machine.
+    var machine: String { identity.split(separator: "@").last.map(String.init) ?? "" }
+
     /// Whether only programs on this machine can connect.
     package var isLoopback: Bool {
         ["localhost", "::1"].contains(host) || host.wholeMatch(of: /127(\.\d{1,3}){3}/) != nil

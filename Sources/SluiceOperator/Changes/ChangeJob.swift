@@ -19,6 +19,8 @@ package struct ChangeJob: Sendable, Equatable {
     package var spread: Duration?
     package var reason: String
     package var by: String
+    /// The host of the dashboard that took the request; empty = unknown.
+    package var from: String
     /// The number of operations that the confirmed plan has counted.
     package var expected: Int
 
@@ -28,10 +30,11 @@ package struct ChangeJob: Sendable, Equatable {
         spread: Duration? = nil,
         reason: String,
         by: String,
+        from: String = "",
         expected: Int
     ) {
         (self.kind, self.target, self.spread) = (kind, target, spread)
-        (self.reason, self.by, self.expected) = (reason, by, expected)
+        (self.reason, self.by, self.from, self.expected) = (reason, by, from, expected)
     }
 
     /// The query, with the states that it searches.
@@ -52,6 +55,8 @@ package struct ChangeJobProgress: Sendable, Equatable {
     package var refusals: [BulkRefusal] = []
     /// The highest sequence number of each queue when the change was stored. A retry gives an operation a higher one.
     package var starts: [String: Int64] = [:]
+    /// The queues that have the event of the beginning.
+    package var queues: [String] = []
     /// The operations of the step under way.
     package var pending: [OperationAddress] = []
     /// The reason why the change ended; nil = it goes on.
@@ -72,23 +77,28 @@ package struct ChangeJobProgress: Sendable, Equatable {
 // MARK: - Stored form
 
 extension ChangeJob {
+    /// The version of the stored form. A program leaves changes of another version alone.
+    private static let version = 1
+
+    /// - Returns: nil if this version cannot read the bytes, or not all of them.
     package init?(_ bytes: [UInt8]) {
-        guard let json = try? JSONValue(parsing: bytes), let by = json["by"]?.stringValue,
-            let kind = ChangeKind.allCases.first(where: { $0.verb == json["kind"]?.stringValue })
+        guard let json = try? JSONValue(parsing: bytes), json["v"].map({ $0.intValue == Self.version }) ?? true,
+            let by = json["by"]?.stringValue, let expected = json["expected"]?.intValue,
+            let kind = ChangeKind.allCases.first(where: { $0.verb == json["kind"]?.stringValue }),
+            let target = Target(query: json["query"], ids: json["ids"])
         else { return nil }
-        let target: Target
-        if let query = json["query"]?.stringValue {
-            target = .matching(query)
-        } else {
-            target = .marked((json["ids"]?.arrayValue ?? []).compactMap { OperationAddress(stored: $0) })
+        let spread = json["spread"]?.intValue.map { Duration.milliseconds($0) }
+        if let spread {
+            do { try TimeLimit.check(spread, "spread") } catch { return nil }
         }
         self.init(
             kind,
             target,
-            spread: (json["spread"]?.intValue).map { .milliseconds($0) },
+            spread: spread,
             reason: json["reason"]?.stringValue ?? "",
             by: by,
-            expected: json["expected"]?.intValue ?? 0
+            from: json["from"]?.stringValue ?? "",
+            expected: expected
         )
     }
 
@@ -99,18 +109,33 @@ extension ChangeJob {
         case .marked(let addresses): ids = .array(addresses.map(\.stored))
         }
         let json: JSONValue = [
-            "kind": .string(kind.verb), "query": query, "ids": ids,
+            "v": .number(Self.version), "kind": .string(kind.verb), "query": query, "ids": ids,
             "spread": JSONValue(spread?.wholeMilliseconds), "reason": .string(reason), "by": .string(by),
-            "expected": .number(expected),
+            "from": .string(from), "expected": .number(expected),
         ]
         return Array(json.serialized().utf8)
     }
 }
 
+extension ChangeJob.Target {
+    fileprivate init?(query: JSONValue?, ids: JSONValue?) {
+        if let text = query?.stringValue {
+            self = .matching(text)
+            return
+        }
+        guard let ids = ids?.arrayValue, ids.count <= ChangeJob.markedLimit else { return nil }
+        let addresses = ids.compactMap { OperationAddress(stored: $0) }
+        guard !addresses.isEmpty, addresses.count == ids.count else { return nil }
+        self = .marked(addresses)
+    }
+}
+
 extension ChangeJobProgress {
     package init?(_ bytes: [UInt8]) {
-        guard let json = try? JSONValue(parsing: bytes) else { return nil }
-        (done, refused) = (json["done"]?.intValue ?? 0, json["refused"]?.intValue ?? 0)
+        guard let json = try? JSONValue(parsing: bytes), let done = json["done"]?.intValue,
+            let refused = json["refused"]?.intValue, done >= 0, refused >= 0
+        else { return nil }
+        (self.done, self.refused) = (done, refused)
         refusals = (json["refusals"]?.arrayValue ?? []).compactMap { refusal in
             guard let id = refusal[0]?.stringValue.flatMap({ OperationID($0) }) else { return nil }
             return BulkRefusal(id: id, reason: refusal[1]?.stringValue ?? "")
@@ -118,6 +143,7 @@ extension ChangeJobProgress {
         for start in json["starts"]?.arrayValue ?? [] {
             if let queue = start[0]?.stringValue, let sequence = start[1]?.intValue { starts[queue] = Int64(sequence) }
         }
+        queues = (json["queues"]?.arrayValue ?? []).compactMap(\.stringValue)
         pending = (json["pending"]?.arrayValue ?? []).compactMap { OperationAddress(stored: $0) }
         switch json["end"]?.stringValue {
         case "complete": end = .complete
@@ -141,7 +167,7 @@ extension ChangeJobProgress {
         let json: JSONValue = [
             "done": .number(done), "refused": .number(refused), "refusals": .array(refusals),
             "starts": .array(starts.map { .array([.string($0.key), .number($0.value)]) }),
-            "pending": .array(pending.map(\.stored)), "end": JSONValue(ending),
+            "queues": .array((end == nil ? queues : []).map { .string($0) }), "pending": .array(pending.map(\.stored)), "end": JSONValue(ending),
         ]
         return Array(json.serialized().utf8)
     }

@@ -14,6 +14,7 @@ package struct ChangeJobRun: Sendable {
     private let view: PayloadView
     private let stored: StoredChange
     private let job: ChangeJob
+    private let events: ChangeEvents
     private let state: Shared
 
     private final class Shared: Sendable {
@@ -50,21 +51,32 @@ package struct ChangeJobRun: Sendable {
         }
         if stored.fence > 1 { progress.beginAgain(job.target) }
         (self.broker, self.stored, self.view, self.job) = (broker, stored, view, job)
+        events = ChangeEvents(broker: broker, id: stored.id, job: job)
         state = Shared(progress, leaseEnd: takenAt + Self.lease)
         if stored.stopper != nil { state.state.withLock { $0.isStopped = true } }
     }
 
-    /// Stores a new change.
-    ///
-    /// - Returns: false if too many changes have not ended.
+    /// Whether this version can perform the change. Another one is left alone.
+    package static func isReadable(_ stored: StoredChange) -> Bool {
+        stored.isReadable && ChangeJob(stored.definition) != nil && ChangeJobProgress(stored.progress) != nil
+    }
+
+    /// Stores a new change, and adds its event to the queues where the plan has found operations.
     package static func store(
         _ job: ChangeJob,
         as id: OperationID,
         starts: [String: Int64],
+        queues: [String] = [],
         in broker: any OperatorBroker
-    ) async throws -> Bool {
-        let progress = ChangeJobProgress(starts: starts)
-        return try await broker.addChange(id, definition: job.bytes, progress: progress.bytes)
+    ) async throws -> ChangeAdding {
+        var progress = ChangeJobProgress(starts: starts)
+        progress.queues = queues
+        let answer = try await broker.addChange(id, definition: job.bytes, progress: progress.bytes)
+        if answer == .stored {
+            // The change is stored, and goes on without its events.
+            try? await ChangeEvents(broker: broker, id: id, job: job).begin(in: queues)
+        }
+        return answer
     }
 
     /// Performs the rest of the change. If Redis does not answer, the change stays open, and is taken again when the
@@ -93,7 +105,14 @@ package struct ChangeJobRun: Sendable {
         }
     }
 
+    /// Adds the events of the end, then stores it: a program that takes over in between adds them once more.
     private func finish(_ end: BulkProgress.End) async throws {
+        let progress = state.state.withLock { $0.progress }
+        // Only a stop needs the name.
+        let stopper = end == .stopped ? try await broker.changes(stored.id).changes.first?.stopper : nil
+        try await save()
+        try checkLease()
+        try? await events.end(progress, end, stopper: stopper)
         state.state.withLock { $0.progress.end = end }
         try await save(isEnd: true)
     }
@@ -114,12 +133,13 @@ package struct ChangeJobRun: Sendable {
         }
     }
 
+    private func checkLease() throws {
+        if state.state.withLock({ $0.isLost || ContinuousClock.now >= $0.leaseEnd }) { throw Lost() }
+    }
+
     private func check() throws {
-        let (isLost, isStopped) = state.state.withLock { state in
-            (state.isLost || ContinuousClock.now >= state.leaseEnd, state.isStopped)
-        }
-        if isLost { throw Lost() }
-        if isStopped { throw Stopped() }
+        try checkLease()
+        if state.state.withLock(\.isStopped) { throw Stopped() }
         try Task.checkCancellation()
     }
 
@@ -161,6 +181,10 @@ package struct ChangeJobRun: Sendable {
 
     private func step(_ ids: [OperationID], _ spread: Spread?, queue: String) async throws {
         try check()
+        if state.state.withLock({ !$0.progress.queues.contains(queue) }) {
+            try await events.begin(in: [queue])
+            state.state.withLock { $0.progress.queues.append(queue) }
+        }
         state.state.withLock { $0.progress.pending = ids.map { OperationAddress(queue: queue, id: $0) } }
         try await save()
         try check()

@@ -23,6 +23,10 @@ package struct ChangePlan: Sendable {
     /// Sentences about queues of the query that do not exist.
     package var unknownQueues: [String] = []
     package var consequences: [String] = []
+    /// Unique keys that other operations have now; only of a retry.
+    package var busyKeys = BusyKeys()
+    /// The queues with operations that the change is possible for, as far as they were counted.
+    package var queues: [String] = []
     /// The highest sequence number of each queue: only older operations are changed.
     package var starts: [String: Int64] = [:]
 
@@ -50,7 +54,8 @@ package struct ChangePlan: Sendable {
             )
         case .marked(let addresses): try await count(addresses, broker, snapshot)
         }
-        consequences = Self.consequences(of: kind, sample, snapshot, count: count)
+        if kind == .retry { busyKeys = try await BusyKeys(of: sample, broker) }
+        consequences = Self.consequences(of: kind, sample, snapshot, count: count, busy: busyKeys.count)
     }
 
     private mutating func count(
@@ -65,10 +70,14 @@ package struct ChangePlan: Sendable {
         let (result, found) = try await walk.preview(sample: Self.examined, of: Set(kind.allowed))
         (states, unread, sample) = (result.states, result.unread, found)
         (isExact, unknownQueues, starts) = (!result.isStopped, walk.unknownQueues, walk.starts)
+        queues = result.queues
         guard !isExact, !query.filtersRows else { return }
         // Redis counts states and queues by itself.
-        states = [:]
+        (states, queues) = ([:], [])
         for queue in snapshot.queues where starts[queue.queue] != nil {
+            if kind.allowed.contains(where: { query.states.contains($0) && (queue.counts[$0] ?? 0) > 0 }) {
+                queues.append(queue.queue)
+            }
             for state in query.states { states[state, default: 0] += queue.counts[state] ?? 0 }
         }
         isExact = true
@@ -87,7 +96,9 @@ package struct ChangePlan: Sendable {
                     continue
                 }
                 states[detail.state, default: 0] += 1
-                if kind.allowed.contains(detail.state) { sample.append(detail) }
+                guard kind.allowed.contains(detail.state) else { continue }
+                sample.append(detail)
+                if queues.last != queue { queues.append(queue) }
             }
         }
     }
@@ -98,7 +109,8 @@ package struct ChangePlan: Sendable {
         of kind: ChangeKind,
         _ sample: [OperationDetail],
         _ snapshot: NamespaceSnapshot,
-        count: Int
+        count: Int,
+        busy: Int
     ) -> [String] {
         let first = count > sample.count ? "Of the first \(QuantityText.grouped(sample.count)), " : ""
         func sentence(_ number: Int, _ one: String, _ many: String) -> String? {
@@ -108,7 +120,7 @@ package struct ChangePlan: Sendable {
         }
         let dependents = sample.reduce(0) { $0 + $1.links.dependentCount }
         let groups = sample.count(where: \.isGroup)
-        let unique = sample.count { $0.uniqueKey != nil && $0.state.isTerminal }
+        let unique = sample.count { $0.uniqueKey != nil && $0.state.isTerminal } - busy
         let running = sample.count { $0.state == .executing }
         let paused = Set(snapshot.queues.filter(\.paused).map(\.queue))
         let waiting = sample.count { paused.contains($0.queue) }
@@ -137,8 +149,8 @@ package struct ChangePlan: Sendable {
             kind == .retry
             ? sentence(
                 unique,
-                "has a unique key, and is refused if another operation has the key then.",
-                "have unique keys, and are refused if other operations have the keys then."
+                "has a unique key that is free now, and is refused if another operation has the key then.",
+                "have unique keys that are free now, and are refused if other operations have the keys then."
             ) : nil
         let pauses: String? =
             [.retry, .release].contains(kind)

@@ -101,6 +101,7 @@ package struct Doctor: Sendable {
             servers = try await broker.auditServers()
             for server in servers { for diagnosis in ServerExamination(server).diagnoses { chart.add(diagnosis) } }
         }
+        if only == nil { try await examineChanges() }
         let before = try await broker.queues()
         var walk = try await walkKeys()
         // A queue is registered before its first key is written. The second read of the list, after the keys, therefore

@@ -11,6 +11,10 @@ extension QueueChange {
         case .pauseSchedule: "schedule pause"
         case .resumeSchedule: "schedule resume"
         case .removeSchedule: "schedule rm"
+        case .runSchedule: "schedule run"
+        case .startChange: "change started"
+        case .endChange: "change ended"
+        case .removeChange: "change removed"
         case .stopSchedule: "schedule stopped"
         case .recover: "recovered"
         default: verb.rawValue
@@ -22,8 +26,28 @@ extension QueueChange {
 
     /// Returns `sentence`, with the id of the only operation instead of the number.
     package func sentence(naming id: OperationID?) -> String {
+        // These have their numbers in the text.
+        if [.startChange, .endChange, .removeChange].contains(verb) { return detail }
         let whole = verb == .cancelQueue ? "the whole queue" : ""
         let number = count > 0 ? "\(QuantityText.grouped(Int64(count))) operation\(count == 1 ? "" : "s")" : ""
-        return [whole, id?.description ?? number, detail].filter { !$0.isEmpty }.joined(separator: ", ")
+        return [whole, id?.description ?? number, shownDetail].filter { !$0.isEmpty }.joined(separator: ", ")
+    }
+
+    /// The detail, with its duration as people read it: `for 36000 s` is `for 10h`.
+    private var shownDetail: String {
+        let match: Regex<(Substring, Substring)>.Match?
+        switch verb {
+        case .pause: match = detail.prefixMatch(of: /for ([0-9]+(?:\.[0-9]+)?) s(?=,|$)/)
+        case .setStandingCancel: match = detail.firstMatch(of: /for ([0-9]+(?:\.[0-9]+)?) s(?=,|$)/)
+        default: match = nil
+        }
+        guard let match, let duration = try? DurationText.parse("\(match.1)s") else { return detail }
+        return detail.replacingCharacters(in: match.range, with: "for " + DurationText.exact(duration))
+    }
+
+    /// The stored change of many operations that the event is about.
+    package var storedChange: OperationID? {
+        guard [.startChange, .endChange, .removeChange].contains(verb) else { return nil }
+        return OperationID(String(detail.prefix(OperationID.characterCount)))
     }
 }
