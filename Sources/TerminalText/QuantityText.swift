@@ -16,6 +16,16 @@ package enum QuantityText {
         count == 1 ? "once" : "\(grouped(count)) times"
     }
 
+    /// A number of operations: `1 operation`, `1,204 operations`.
+    package static func operations(_ count: some BinaryInteger) -> String {
+        "\(grouped(count)) operation\(count == 1 ? "" : "s")"
+    }
+
+    /// The beginning of a sentence about operations: `1 operation is`, `1,204 operations are`.
+    package static func operationsAre(_ count: some BinaryInteger) -> String {
+        operations(count) + (count == 1 ? " is" : " are")
+    }
+
     /// A count in at most seven cells: `1,204`, `88,120`, `1.2M`.
     package static func count(_ count: some BinaryInteger) -> String {
         count.magnitude < 1_000_000

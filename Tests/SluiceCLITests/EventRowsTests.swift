@@ -1,5 +1,6 @@
 import Operations
 import Sluice
+import SluiceOperator
 import TerminalText
 import Testing
 
@@ -38,6 +39,44 @@ struct EventRowsTests {
             ]
         )
         #expect(EventRows(format: .id, width: nil).lines(batch, at: 0).isEmpty)
+    }
+
+    @Test(
+        "Durations of changes read like those of commands, and a reason stays as it is",
+        arguments: [
+            (QueueChange(.pause, by: "ann", detail: "for 36000 s, wait for 60 s"), "for 10h, wait for 60 s"),
+            (QueueChange(.pause, by: "ann", detail: "for 0.5 s"), "for 500ms"),
+            (QueueChange(.pause, by: "ann", detail: "server down for 60 s"), "server down for 60 s"),
+            (
+                QueueChange(.setStandingCancel, by: "ann", detail: "name:a for 90 s, not today"),
+                "name:a for 1m30s, not today"
+            ),
+            (QueueChange(.hold, by: "ann", count: 1, detail: "for 60 s"), "1 operation, for 60 s"),
+            (QueueChange(.endChange, by: "ann", count: 7, detail: "01J9 complete, 7 held"), "01J9 complete, 7 held"),
+        ]
+    )
+    func durations(_ change: QueueChange, _ sentence: String) { #expect(change.sentence == sentence) }
+
+    @Test("A recovery shows the name of the lost worker where it is known; other authors stay")
+    func recovery() {
+        let recovery = QueueChange(.recover, by: "W1", count: 2)
+        #expect(recovery.author { $0 == "W1" ? "gpu-1" : nil } == "gpu-1")
+        #expect(recovery.author { _ in nil } == "W1")
+        #expect(QueueChange(.pause, by: "W1").author { _ in "gpu-1" } == "W1")
+    }
+
+    @Test("States are shown in the order in which a step enters them")
+    func order() {
+        var batch = EventBatch(
+            queue: "mail",
+            from: 1,
+            to: 9,
+            counts: [.executing: 2, .ready: 1, .expired: 1, .blocked: 5],
+            transitions: [(id, .ready), (id, .executing)]
+        )
+        #expect(batch.countsInOrder.map(\.state) == [.ready, .executing, .blocked, .expired])
+        batch.transitions = [(id, .executing), (id, .ready)]
+        #expect(batch.countsInOrder.first?.state == .executing)
     }
 
     @Test(

@@ -133,4 +133,116 @@ struct ChangeTests {
         let states = [try await desk.detail(ids[0])?.state, try await desk.detail(ids[2])?.state]
         #expect(states == [.cancelled, .ready])
     }
+
+    /// The change events of a queue.
+    private func events(_ desk: Desk, queue: String = "mail") async throws -> [QueueChange] {
+        let stored = try await desk.broker.storedEvents(queue: queue, after: nil, agoMilliseconds: 60_000, limit: 100)
+        return stored.entries.compactMap(\.batch.change).filter { $0.storedChange != nil }
+    }
+
+    @Test("The beginning and the end of a change are events of its queues, with person, query, reason, host and totals")
+    func begunAndEnded() async throws {
+        let desk = Desk()
+        try await desk.enqueue("Send", "Send")
+        try await desk.enqueue("Send", queue: "other")
+        try await desk.enqueue("Other", queue: "third")
+        let page = try await desk("/changes/new?action=hold&q=name:Send&scope=all").text
+        let answer = try await desk("/changes", .post, form: form(page, typed: "3", more: "&reason=books"))
+        await desk.site.changes.finish()
+        let id = answer.location.suffix(26)
+        for queue in ["mail", "other"] {
+            let events = try await events(desk, queue: queue)
+            #expect(events.map(\.verb) == [.startChange, .endChange] && events.allSatisfy { $0.by == "ann" })
+            #expect(events.map(\.count) == [3, 3])
+            #expect(
+                events.first?.detail == "\(id) hold 3 operations: name:Send, from the dashboard on host, books"
+            )
+            #expect(events.last?.detail == "\(id) complete, 3 held, 0 refused, hold name:Send, books")
+        }
+        #expect(try await events(desk, queue: "third").isEmpty)
+        let shown = try await desk("/events?changes=only").text
+        #expect(shown.contains("change started") && shown.contains("change ended"))
+        #expect(shown.contains("href=\"/changes/\(id)\"") && shown.contains(" hold 3 operations: name:Send"))
+        #expect(try await desk("/api/v1/events?changes=1").text.contains("\"endChange\""))
+    }
+
+    @Test("The event of a stopped change names who stopped it and who began it")
+    func stopped() async throws {
+        let desk = Desk()
+        try await desk.enqueue("Send", "Send")
+        let starts = ["mail": Int64(2)]
+        let job = ChangeJob(.hold, .matching("queue:mail"), reason: "", by: "bob", expected: 2)
+        let id = OperationID()
+        let answer = try await ChangeJobRun.store(job, as: id, starts: starts, queues: ["mail"], in: desk.broker)
+        #expect(answer == .stored)
+        #expect(try await desk("/changes/\(id)/stop", .post).status == 303)
+        await desk.site.changes.start()
+        await desk.site.changes.finish()
+        let end = try #require(try await events(desk).last)
+        #expect(end.verb == .endChange && end.by == "ann" && end.count == 0)
+        #expect(end.detail == "\(id) stopped, 0 held, 0 refused, hold queue:mail, begun by bob")
+    }
+
+    @Test("A change that cannot be read is left alone, is shown as such, and only an admin removes it")
+    func unreadable() async throws {
+        let desk = Desk()
+        try await desk.enqueue("Send")
+        let progress = ChangeJobProgress(starts: [:]).bytes
+        let good = ChangeJob(.hold, .matching("queue:mail"), reason: "", by: "bob", expected: 1)
+        let newer = String(decoding: good.bytes, as: UTF8.self).replacing("\"v\":1", with: "\"v\":2")
+        let texts = [
+            newer, "", "{", "[[[[", "\u{0}", "{\"v\":1,\"kind\":\"hold\",\"by\":\"x\",\"expected\":1}",
+            "{\"kind\":\"hold\",\"by\":\"x\",\"expected\":1,\"ids\":[\"mail/<script>\"]}",
+            "{\"kind\":\"<script>\",\"by\":\"x\",\"expected\":1,\"query\":\"\"}",
+        ]
+        var ids: [OperationID] = []
+        for text in texts {
+            ids.append(OperationID())
+            _ = try await desk.broker.addChange(ids[ids.count - 1], definition: Array(text.utf8), progress: progress)
+        }
+        let last = OperationID()
+        _ = try await desk.broker.addChange(last, definition: good.bytes, progress: progress)
+        for _ in 0..<2 {
+            await desk.site.changes.start()
+            await desk.site.changes.finish()
+        }
+        let stored = try await desk.broker.changes(nil).changes
+        #expect(stored.filter { ids.contains($0.id) }.allSatisfy { $0.fence == 0 && !$0.isEnded })
+        #expect(stored.first { $0.id == last }?.isEnded ?? false)
+        #expect(try await desk("/changes").text.matches(of: /unreadable/).count == texts.count)
+        let place = "/changes/\(ids[0])"
+        #expect(try await desk(place).text.contains("cannot read this change"))
+        #expect(try await desk(place, as: .operate).text.contains("\(place)/remove") == false)
+        #expect(try await desk("\(place)/stop", .post).status == 409)
+        #expect(try await desk("\(place)/remove", .post, as: .operate).status == 403)
+        #expect(try await desk("/changes/\(last)/remove", .post).status == 409)
+        #expect(try await desk("\(place)/remove").text.contains("Remove this change?"))
+        #expect(try await desk("\(place)/remove", .post).location == "/changes")
+        #expect(try await desk(place).status == 404)
+        #expect(try await events(desk).last?.verb == .removeChange)
+    }
+
+    @Test("The plan of a retry counts the keys that others have now, and links three of them")
+    func busyKeys() async throws {
+        let desk = Desk()
+        func enqueue(_ key: String) async throws -> OperationID {
+            let operation = NewOperation(
+                envelope: OperationEnvelope(name: "Send", arguments: Array("{}".utf8)).encoded(),
+                links: OperationLinks(unique: UniqueClaim(key: key, policy: .enqueue))
+            )
+            _ = try await desk.broker.enqueue([operation], queue: "mail")
+            return operation.id
+        }
+        var old: [OperationID] = []
+        for key in ["a", "b", "c", "d", "e"] { old.append(try await enqueue(key)) }
+        _ = try await desk.broker.cancel(old, request: CancelRequest(reason: "", by: "x"), queue: "mail")
+        var holders: [OperationID] = []
+        for key in ["a", "b", "c", "d"] { holders.append(try await enqueue(key)) }
+        let page = try await desk("/changes/new?action=retry&q=queue:mail+state:cancelled&scope=all").text
+        #expect(page.contains("4 have unique keys that other operations have now, and are refused"))
+        #expect(page.contains("1 has a unique key that is free now"))
+        #expect(holders.count { page.contains("/ops/\($0)?") } == 3)
+        let cancel = try await desk("/changes/new?action=cancel&q=queue:mail&scope=all").text
+        #expect(!cancel.contains("unique key") && cancel.contains("cancelled at once"))
+    }
 }

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Operations
+import SluiceOperator
 import Testing
 
 @testable import SluiceDashboard
@@ -43,5 +44,33 @@ struct MountTests {
             #expect(try await send(cancel, "ann", .post).status == .seeOther)
         }
         #expect(try await desk.detail(id)?.cancel?.by == "ann")
+    }
+
+    @Test(
+        "Any page of a mounted dashboard goes on with a change that no program performs, and a read-only one does not"
+    )
+    func takeover() async throws {
+        let desk = Desk()
+        let id = try await desk.enqueue("Send")[0]
+        let job = ChangeJob(.hold, .matching("queue:mail"), reason: "", by: "bob", expected: 1)
+        let change = OperationID()
+        _ = try await ChangeJobRun.store(job, as: change, starts: ["mail": 1], in: desk.broker)
+        func visit(isReadOnly: Bool) async throws {
+            var options = DashboardOptions(namespace: "test", identity: "x")
+            (options.basePath, options.isMounted, options.isReadOnly) = ("/jobs", true, isReadOnly)
+            let router = Router()
+            let dashboard = Dashboard(desk.site.client, options)
+            dashboard.addRoutes(to: router) { _, _ in .init(name: "eve", role: .viewer) }
+            try await Application(router: router).test(.router) { client in
+                let answer = try await client.execute(uri: "/jobs/queues", method: .get)
+                #expect(answer.status == .ok)
+            }
+            await dashboard.site.changes.finish()
+        }
+        try await visit(isReadOnly: true)
+        #expect(try await desk.broker.changes(change).changes.first?.fence == 0)
+        try await visit(isReadOnly: false)
+        #expect(try await desk.broker.changes(change).changes.first?.isEnded ?? false)
+        #expect(try await desk.detail(id)?.state == .blocked)
     }
 }

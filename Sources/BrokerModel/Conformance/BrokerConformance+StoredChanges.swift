@@ -90,7 +90,7 @@ extension BrokerConformance {
             try bench.expect(all.count, StoredChange.kept, "the number of stored changes")
             try bench.expect(all.count { !$0.isEnded }, StoredChange.openLimit, "the number of open ones")
         },
-        ConformanceCheck("A change that cannot be read is left alone, also by a taking with an old fence, until it is removed") {
+        ConformanceCheck("A change that a program leaves alone stays untaken, until it is removed") {
             bench in
             let broker = bench.broker
             let ids = [OperationID(), OperationID()].sorted { $0.description < $1.description }

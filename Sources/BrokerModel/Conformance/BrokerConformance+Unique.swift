@@ -246,7 +246,8 @@ extension BrokerConformance {
             _ = try await bench.complete(claimed, worker)
             try bench.expect(try await bench.enqueue("key", .join).outcome, .created, "once it has ended")
         },
-        ConformanceCheck("The holder of a key is read while it waits or runs; a fresh or an overdue one holds none") { bench in
+        ConformanceCheck("The holder of a key is read while it waits or runs; a fresh or an overdue one holds none") {
+            bench in
             func holders() async throws -> [OperationID?] {
                 try await bench.broker.keyHolders(["a", "b", "c"], queue: bench.queue)
             }

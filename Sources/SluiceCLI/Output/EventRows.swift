@@ -49,7 +49,8 @@ struct EventRows: Sendable {
                 + rows.map { cells(batch, row: $0, at: time) }
         case .table, .wide:
             let more = isWhole ? batch.counts.values.reduce(0, +) - rows.count : 0
-            return (batch.change.map { [line($0, subject, batch.queue, at: time)] } ?? [])
+            let lost = { id in details.lazy.compactMap { $0?.nameOfLost(worker: id) }.first }
+            return (batch.change.map { [line($0, $0.author(lost), subject, batch.queue, at: time)] } ?? [])
                 + rows.map { line(clock(time), $0.id, $0.state.rawValue, batch.queue, $0.text) }
                 + (more > 0 ? [line(clock(time), "and \(more) more", "-", batch.queue)] : [])
         }
@@ -74,8 +75,14 @@ struct EventRows: Sendable {
 
     private func clock(_ time: Int64) -> String { TimeText.clock(time, fraction: true) }
 
-    private func line(_ change: QueueChange, _ subject: OperationID?, _ queue: String, at time: Int64) -> String {
-        line(clock(time), change.by, change.word, queue, change.sentence(naming: subject))
+    private func line(
+        _ change: QueueChange,
+        _ author: String,
+        _ subject: OperationID?,
+        _ queue: String,
+        at time: Int64
+    ) -> String {
+        line(clock(time), author, change.word, queue, change.sentence(naming: subject))
     }
 
     private func line(_ time: String, _ id: String, _ state: String, _ queue: String, _ about: String = "") -> String {

@@ -54,7 +54,7 @@ struct ActionRoutes: Sendable {
                 " "
                 tag("span", .class("id dim"), text: id)
             },
-            effect: action.effect,
+            effect: action.effect(on: detail),
             button: action.title,
             isFinal: action.isFinal,
             takesReason: action.takesReason,

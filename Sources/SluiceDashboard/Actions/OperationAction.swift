@@ -37,6 +37,30 @@ enum OperationAction: String, Sendable, CaseIterable {
         }
     }
 
+    /// The effect on an operation, by its state.
+    func effect(on detail: OperationDetail) -> String {
+        switch self {
+        case .cancel where detail.isGroup:
+            "The waiting members of the group end as cancelled at once, and running ones are asked to stop. The group "
+                + "ends after the last of them."
+        case .cancel where detail.state == .executing:
+            "The operation runs: its worker is asked to stop it, and it ends as cancelled when it stops."
+        case .cancel: "The operation waits: it ends as cancelled at once."
+        case .retry where detail.state.isTerminal: "The operation starts again with fresh attempts."
+        case .retry: "The operation waits for its time: it is ready at once."
+        case .hold, .release, .remove: effect
+        }
+    }
+
+    /// The effect on operations of a state, in few words.
+    func effect(in state: OperationState) -> String {
+        switch self {
+        case .cancel: state == .executing ? "asked to stop" : "cancelled at once"
+        case .retry: state.isTerminal ? "started again with fresh attempts" : "ready at once"
+        case .hold, .release, .remove: kind.participle
+        }
+    }
+
     /// The notice after the change.
     func notice(_ outcome: OperationOutcome) -> OutcomeNotice {
         switch self {

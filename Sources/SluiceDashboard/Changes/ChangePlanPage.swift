@@ -55,7 +55,7 @@ struct ChangePlanPage {
                 Cell.count("Operations", plan.states[state] ?? 0),
                 .text(
                     "Effect",
-                    allowed.contains(state) ? action.kind.participle : "refused: the state does not allow it",
+                    allowed.contains(state) ? action.effect(in: state) : "refused: the state does not allow it",
                     role: allowed.contains(state) ? .plain : .dim
                 ),
             ]
@@ -75,8 +75,20 @@ struct ChangePlanPage {
     }
 
     private var consequences: Markup? {
-        guard !plan.consequences.isEmpty else { return nil }
-        return tag("ul", .class("consequences")) { plan.consequences.map { tag("li", text: $0) } }
+        guard !plan.consequences.isEmpty || plan.busyKeys.count > 0 else { return nil }
+        return tag("ul", .class("consequences")) {
+            plan.consequences.map { tag("li", text: $0) }
+            if plan.busyKeys.count > 0 { tag("li") { busyKeys } }
+        }
+    }
+
+    @MarkupBuilder private var busyKeys: Markup {
+        plan.busyKeys.sentence(of: plan.count) + ": "
+        for holder in plan.busyKeys.holders {
+            OperationLink.markup(holder.id, queue: holder.queue, visit.links)
+            " "
+        }
+        if plan.busyKeys.count > plan.busyKeys.holders.count { "…" }
     }
 
     private var nothing: Markup {

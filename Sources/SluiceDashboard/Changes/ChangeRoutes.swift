@@ -3,7 +3,7 @@ import Operations
 import SluiceOperator
 import TerminalText
 
-/// The pages of changes of many operations, and the requests that begin and stop them.
+/// The pages of changes of many operations, and the requests that begin them.
 struct ChangeRoutes: Sendable {
     private static let reasonLength = 500
 
@@ -23,8 +23,7 @@ struct ChangeRoutes: Sendable {
             return try await ChangePlanPage(visit, target, plan(target)).content
         }
         group.post("changes") { request, context in try await begin(request, context) }
-        routes.page(group, "changes/:id/stop") { visit in try await stopQuestion(visit) }
-        group.post("changes/:id/stop") { request, context in try await stop(request, context) }
+        ChangeEndRoutes(routes: routes).add(to: group)
     }
 
     /// - Throws: `PageFailure` if the visitor does not have the rights.
@@ -98,43 +97,6 @@ struct ChangeRoutes: Sendable {
         )
         failure.next = .init(link: target.plan(site.links), title: "New plan")
         return failure
-    }
-
-    // MARK: Stop
-
-    private func find(_ text: String) async throws -> (StoredChange, ChangeJob) {
-        guard let id = OperationID(text), let change = try await site.broker.changes(id).changes.first,
-            let job = ChangeJob(change.definition)
-        else { throw PageFailure.notFound("There is no change \(text).") }
-        return (change, job)
-    }
-
-    private func stopQuestion(_ visit: Visit) async throws -> PageContent {
-        let (change, job) = try await find(visit.parameters.name("id"))
-        _ = try job.kind.permission.require(visit.visitor)
-        return ConfirmationPage(
-            place: .operations,
-            question: "Stop this change?",
-            subject: parts { job.title },
-            effect: "The step under way is finished. Operations that are changed already stay changed.",
-            button: "Stop",
-            isFinal: true,
-            takesReason: false,
-            target: site.links.to("changes", change.id.description, "stop"),
-            back: site.links.to("changes", change.id.description),
-            command: job.command
-        ).content
-    }
-
-    private func stop(_ request: Request, _ context: DashboardContext) async throws -> Response {
-        _ = try Permission.cancel.require(context.visitor)
-        let (change, job) = try await find(context.parameters.name("id"))
-        let visitor = try job.kind.permission.require(context.visitor)
-        guard try await site.broker.stopChange(change.id, by: visitor.name) else {
-            throw PageFailure(status: .conflict, title: "Nothing was changed", message: "The change has ended already.")
-        }
-        await site.loop.expire()
-        return Response.seeOther(site.links.to("changes", change.id.description))
     }
 }
 

@@ -9,6 +9,7 @@ actor ChangeRunner {
     /// Called when a change has ended.
     private let onEnd: @Sendable () async -> Void
     private var task: Task<Void, Never>?
+    private var nextLook = ContinuousClock.now
     /// Changes that this version cannot read.
     private var unreadable: Set<OperationID> = []
 
@@ -23,6 +24,14 @@ actor ChangeRunner {
             await work()
             task = nil
         }
+    }
+
+    /// Begins, unless it has looked within the last seconds: for programs that have no `ChangeService`.
+    func startIfDue() {
+        let now = ContinuousClock.now
+        guard now >= nextLook else { return }
+        nextLook = now + ChangeService.interval
+        start()
     }
 
     /// Waits until no change is left to perform here.
@@ -56,7 +65,7 @@ actor ChangeRunner {
 
 /// Takes changes over whose dashboard has ended, also if no page is open.
 struct ChangeService: Service {
-    private static let interval = Duration.seconds(5)
+    static let interval = Duration.seconds(5)
 
     let runner: ChangeRunner
 

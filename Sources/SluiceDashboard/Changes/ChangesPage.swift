@@ -57,10 +57,8 @@ struct ChangesPage {
     private static let columns = ["Change", "When", "By", "Reason", "Progress", "Done", "Refused", "State"]
 
     private var rows: [[Cell]] {
-        stored.changes.compactMap { change in
-            guard let job = ChangeJob(change.definition), let progress = ChangeJobProgress(change.progress) else {
-                return nil
-            }
+        stored.changes.map { change in
+            guard let (job, progress) = change.content else { return unreadable(change) }
             let (text, role) = ChangeText.condition(change, progress, now: stored.time)
             return [
                 Cell("Change", "name") {
@@ -76,81 +74,25 @@ struct ChangesPage {
             ]
         }
     }
+
+    private func unreadable(_ change: StoredChange) -> [Cell] {
+        [
+            Cell("Change", "name") {
+                tag("a", .href(visit.links.to("changes", change.id.description)), text: change.id.description)
+            },
+            Cell("When") { TimeView.markup(change.createdAt, now: stored.time) },
+            .text("By", ""), .text("Reason", ""), .text("Progress", ""), .text("Done", ""), .text("Refused", ""),
+            .text("State", "unreadable", role: .warning),
+        ]
+    }
 }
 
-/// One change of many operations, with its progress and refusals.
-struct ChangePage {
-    let visit: Visit
-    private let change: StoredChange
-    private let job: ChangeJob
-    private let progress: ChangeJobProgress
-    private let now: Int64
-
-    init(_ visit: Visit) async throws {
-        self.visit = visit
-        let text = try visit.parameters.name("id")
-        guard let id = OperationID(text) else { throw PageFailure.notFound("There is no change \(text).") }
-        let stored = try await visit.site.broker.changes(id)
-        guard let change = stored.changes.first, let job = ChangeJob(change.definition),
-            let progress = ChangeJobProgress(change.progress)
-        else {
-            throw PageFailure.notFound(
-                "There is no change \(text).",
-                notes: ["The last \(StoredChange.kept) changes are kept."]
-            )
+extension StoredChange {
+    /// The change and its progress; nil if this version cannot read it.
+    var content: (ChangeJob, ChangeJobProgress)? {
+        guard isReadable, let job = ChangeJob(definition), let progress = ChangeJobProgress(self.progress) else {
+            return nil
         }
-        (self.change, self.job, self.progress, now) = (change, job, progress, stored.time)
-        let isLeft = !change.isEnded && change.leaseEndsAt <= stored.time
-        // Without a server of its own, a mounted dashboard takes changes over when a page asks.
-        if isLeft, !visit.site.options.isReadOnly { await visit.site.changes.start() }
-    }
-
-    var content: PageContent {
-        let (state, role) = ChangeText.condition(change, progress, now: now)
-        return PageContent("Change", .operations, command: job.command) {
-            tag("p") { tag("a", .href(visit.links.to("changes")), text: "All changes") }
-            tag("h1", text: job.title)
-            tag("div", .class("panel")) {
-                ChangeText.bar(job, progress)
-                tag("p") {
-                    tag("b", .class(role.className), text: state)
-                    " – \(QuantityText.grouped(progress.done)) of \(QuantityText.grouped(job.expected)) "
-                        + "\(job.kind.participle), \(QuantityText.grouped(progress.refused)) refused"
-                }
-                tag("p", .class("dim")) {
-                    "by \(job.by) "
-                    TimeView.markup(change.createdAt, now: now)
-                    if !job.reason.isEmpty { " – \(job.reason)" }
-                    if let spread = job.spread { " – spread over \(DurationText.coarse(spread))" }
-                    if change.fence > 1 { " – taken over \(change.fence - 1)×" }
-                }
-                if !change.isEnded, change.stopper == nil, visit.may(job.kind.permission) {
-                    tag(
-                        "a",
-                        .class("button danger"),
-                        .href(visit.links.to("changes", change.id.description, "stop")),
-                        text: "Stop…"
-                    )
-                }
-            }
-            refusals
-        }
-    }
-
-    private var refusals: Markup? {
-        guard !progress.refusals.isEmpty else { return nil }
-        let rows = progress.refusals.map { refusal in
-            [
-                Cell("Operation", "id") {
-                    tag("a", .href(visit.links.to("ops", refusal.id.description)), text: refusal.id.description)
-                },
-                .text("Reason", refusal.reason),
-            ]
-        }
-        let more = progress.refused > rows.count ? "Refused: the first \(rows.count)" : "Refused"
-        return parts {
-            tag("h2", text: more)
-            TableView.markup("Refused operations", ["Operation", "Reason"], rows)
-        }
+        return (job, progress)
     }
 }

@@ -86,6 +86,13 @@ struct EventsPage {
         )
     }
 
+    private func author(_ change: QueueChange) -> String {
+        change.author { id in
+            let board = visit.reading.board
+            return board?.workers.first { $0.id == id }?.label ?? board?.lost.first { $0.id == id }?.label
+        }
+    }
+
     private func row(_ item: EventFeed.Item) -> [Cell]? {
         guard case .batch(let batch, let at) = item else { return nil }
         return [
@@ -104,14 +111,14 @@ struct EventsPage {
                         }
                     }
                 }
-                for (state, count) in batch.counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where count > 0 {
+                for (state, count) in batch.countsInOrder {
                     tag("div") {
                         StateView.markup(state)
                         if count > 1 { " ×\(QuantityText.grouped(count))" }
                     }
                 }
             },
-            .text("Who", batch.change?.by ?? "worker", role: batch.change == nil ? .dim : .plain),
+            .text("Who", batch.change.map(author) ?? "worker", role: batch.change == nil ? .dim : .plain),
             Cell("Operations", "wide") {
                 let ids = Set(batch.transitions.map(\.id)).sorted()
                 for id in ids.prefix(5) {

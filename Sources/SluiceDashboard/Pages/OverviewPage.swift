@@ -105,11 +105,10 @@ struct OverviewPage {
         let dead = board.count(.dead)
         if dead > 0 {
             let link = visit.links.to("ops", query: ["state": "dead"])
-            let text = dead == 1 ? "1 operation is dead" : "\(QuantityText.grouped(dead)) operations are dead"
-            problems.append((.dead, tag("a", .href(link), text: text)))
+            problems.append((.dead, tag("a", .href(link), text: QuantityText.operationsAre(dead) + " dead")))
         }
         for worker in board.workers where worker.isLost {
-            let text = "worker \(worker.label) is lost: \(QuantityText.grouped(worker.inFlight)) operations to recover"
+            let text = "worker \(worker.label) is lost: \(QuantityText.operations(worker.inFlight)) to recover"
             problems.append((.dead, tag("a", .href(visit.links.to("workers")), text: text)))
         }
         for queue in board.snapshot.queues {

@@ -41,7 +41,7 @@ public struct Dashboard: Sendable {
         public init(name: String, role: Role) { (self.name, self.role) = (name, role) }
     }
 
-    private let site: Site
+    let site: Site
 
     /// Makes a dashboard of the client's namespace.
     ///

@@ -93,6 +93,8 @@ struct Routes: Sendable {
 
     private func visit(_ request: Request, _ context: DashboardContext) async throws -> Visit {
         guard let visitor = context.visitor else { throw PageFailure.forbidden("This page needs a login.") }
+        // An app runs no service of the dashboard, so its pages look for changes that are left.
+        if site.options.isMounted, !site.options.isReadOnly { await site.changes.startIfDue() }
         return Visit(
             site: site,
             visitor: visitor,

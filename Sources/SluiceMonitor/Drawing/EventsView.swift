@@ -42,7 +42,10 @@ extension MonitorView {
                 time, word("and \(QuantityText.grouped(count)) more", idWidth), word("", 11), queue,
             ]
         case .change(let change, let id):
-            let (by, verb) = (word(change.by, idWidth, .heading), word(change.word, 11, .heading))
+            let author = change.author { id in
+                model.worker(id)?.label ?? model.lost.first { $0.id == id }?.label
+            }
+            let (by, verb) = (word(author, idWidth, .heading), word(change.word, 11, .heading))
             return [time, by, verb, queue, Span(" " + SafeText.line(change.sentence(naming: id)))]
         case .missed(let count):
             let text = "\(QuantityText.grouped(count)) events missed"

@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 /// Unique keys of ended operations that other operations have now: a retry of these is refused.
 package struct BusyKeys: Sendable {
@@ -26,6 +27,19 @@ package struct BusyKeys: Sendable {
                 }
             }
         }
+    }
+
+    /// `Of the first 500, 3 have unique keys that other operations have now, and are refused while these have them`
+    ///
+    /// - Parameter all: the number of operations of the plan.
+    package func sentence(of all: Int) -> String {
+        let first = all > examined ? "Of the first \(QuantityText.grouped(examined)), " : ""
+        let text =
+            count == 1
+            ? "1 has a unique key that another operation has now, and is refused while that one has it"
+            : "\(QuantityText.grouped(count)) have unique keys that other operations have now, and are refused while "
+                + "these have them"
+        return first + text
     }
 
     private mutating func add(_ holder: OperationAddress) {

@@ -66,6 +66,6 @@ extension ChangeJob {
 
     /// `retry 1,204 operations: state:dead queue:mail`
     package var title: String {
-        "\(kind.verb) \(QuantityText.grouped(expected)) \(expected == 1 ? "operation" : "operations"): \(subject)"
+        "\(kind.verb) \(QuantityText.operations(expected)): \(subject)"
     }
 }

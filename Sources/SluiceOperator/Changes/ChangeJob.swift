@@ -167,7 +167,8 @@ extension ChangeJobProgress {
         let json: JSONValue = [
             "done": .number(done), "refused": .number(refused), "refusals": .array(refusals),
             "starts": .array(starts.map { .array([.string($0.key), .number($0.value)]) }),
-            "queues": .array((end == nil ? queues : []).map { .string($0) }), "pending": .array(pending.map(\.stored)), "end": JSONValue(ending),
+            "queues": .array((end == nil ? queues : []).map { .string($0) }), "pending": .array(pending.map(\.stored)),
+            "end": JSONValue(ending),
         ]
         return Array(json.serialized().utf8)
     }

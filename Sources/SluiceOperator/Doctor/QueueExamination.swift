@@ -124,7 +124,7 @@ extension Doctor {
                 "unserved",
                 queue: snapshot.queue,
                 name,
-                "no live worker handles this name; at least \(count) operations of it wait",
+                "no live worker handles this name; at least \(QuantityText.operations(count)) of it \(count == 1 ? "waits" : "wait")",
                 fix: "start a worker whose program registers it"
             )
             diagnosis.weight = count
@@ -155,8 +155,8 @@ package struct QueueExamination {
                 "unswept",
                 queue: queue,
                 worker.id,
-                "lost \((audit.time - max(worker.leaseUntil, floor)) / 1000) s ago and still holds \(worker.held) "
-                    + "\(worker.held == 1 ? "operation" : "operations"): no sweep has recovered them",
+                "lost \((audit.time - max(worker.leaseUntil, floor)) / 1000) s ago and still holds "
+                    + "\(QuantityText.operations(worker.held)): no sweep has recovered them",
                 fix: hasLiveWorkers ? nil : "\(Program.name) worker -q \(queue)"
             )
         }
@@ -180,7 +180,7 @@ package struct QueueExamination {
                     "paused",
                     queue: queue,
                     queue,
-                    "paused, \(QuantityText.grouped(ready)) operations are ready",
+                    "paused, \(QuantityText.operationsAre(ready)) ready",
                     fix: "\(Program.name) queue resume \(queue)"
                 )
             ]
@@ -192,7 +192,7 @@ package struct QueueExamination {
                 "noWorker",
                 queue: queue,
                 queue,
-                "no live worker, \(QuantityText.grouped(ready)) operations are ready",
+                "no live worker, \(QuantityText.operationsAre(ready)) ready",
                 fix: "\(Program.name) worker -q \(queue)"
             )
         ]
@@ -224,7 +224,13 @@ package struct QueueExamination {
         }
         if audit.awaited >= 100_000 {
             found.append(
-                Diagnosis(.note, "awaited", queue: queue, queue, "clients wait for \(audit.awaited) operations")
+                Diagnosis(
+                    .note,
+                    "awaited",
+                    queue: queue,
+                    queue,
+                    "clients wait for \(QuantityText.operations(audit.awaited))"
+                )
             )
         }
         return found

@@ -57,7 +57,7 @@ package struct StuckExamination {
     }
 
     private var ready: Int { snapshot.counts[.ready] ?? 0 }
-    private var number: String { QuantityText.grouped(ready) }
+    private var areReady: String { QuantityText.operationsAre(ready) + " ready" }
 
     private func finding(_ code: String, _ message: String, fix: [String]) -> Diagnosis {
         var diagnosis = Diagnosis(
@@ -79,7 +79,7 @@ package struct StuckExamination {
         let quiet = workers.first { $0.phase == "quiet" } ?? first
         return finding(
             "workersQuiet",
-            "\(number) operations are ready, and no worker takes new ones (\(names))",
+            "\(areReady), and no worker takes new ones (\(names))",
             fix: quiet.phase == "quiet" ? ["workers", "resume", quiet.name] : ["worker", "-q", snapshot.queue]
         )
     }
@@ -90,7 +90,7 @@ package struct StuckExamination {
         let fix =
             snapshot.limits.rate == nil && snapshot.limits.concurrency == nil
             ? ["worker", "-q", snapshot.queue] : ["queue", "show", snapshot.queue]
-        return finding("slow", "\(number) operations are ready, which take \(shown) \(why)", fix: fix)
+        return finding("slow", "\(areReady), which \(ready == 1 ? "takes" : "take") \(shown) \(why)", fix: fix)
     }
 
     /// The expected time for all ready operations, and the basis of that estimate.
@@ -113,7 +113,7 @@ package struct StuckExamination {
         let waited = DurationText.short(.milliseconds(oldest))
         return finding(
             "stalled",
-            "\(number) operations are ready, the oldest for \(waited), none runs, and nothing has ended for minutes",
+            "\(areReady), the oldest for \(waited), none runs, and nothing has ended for minutes",
             fix: ["explain", "-w", "queue:\(snapshot.queue) state:ready"]
         )
     }

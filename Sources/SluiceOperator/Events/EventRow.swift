@@ -80,3 +80,10 @@ package enum EventJSON {
         ]
     }
 }
+
+extension OperationDetail {
+    /// The name of a worker from which the operation was recovered; nil = unknown.
+    package func nameOfLost(worker id: String) -> String? {
+        recoveries.last { $0.worker == id && !$0.name.isEmpty }?.name
+    }
+}

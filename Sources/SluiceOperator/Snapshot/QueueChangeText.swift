@@ -29,8 +29,13 @@ extension QueueChange {
         // These have their numbers in the text.
         if [.startChange, .endChange, .removeChange].contains(verb) { return detail }
         let whole = verb == .cancelQueue ? "the whole queue" : ""
-        let number = count > 0 ? "\(QuantityText.grouped(Int64(count))) operation\(count == 1 ? "" : "s")" : ""
+        let number = count > 0 ? QuantityText.operations(count) : ""
         return [whole, id?.description ?? number, shownDetail].filter { !$0.isEmpty }.joined(separator: ", ")
+    }
+
+    /// The author. A recovery has the id of the lost worker, and its name is shown where it is known.
+    package func author(_ nameOfWorker: (String) -> String?) -> String {
+        verb == .recover ? nameOfWorker(by) ?? by : by
     }
 
     /// The detail, with its duration as people read it: `for 36000 s` is `for 10h`.

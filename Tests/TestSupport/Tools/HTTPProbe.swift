@@ -17,7 +17,13 @@ public struct HTTPProbe {
     /// Connects and sends a request that asks for the connection to be closed afterwards.
     ///
     /// - Parameter headers: more headers; `Host` replaces the usual one.
-    public init(port: Int, _ path: String, method: String = "GET", headers: [String: String] = [:]) throws {
+    public init(
+        port: Int,
+        _ path: String,
+        method: String = "GET",
+        headers: [String: String] = [:],
+        body: String = ""
+    ) throws {
         // Programs of other tests must not inherit the socket, or closing it would not end the connection.
         socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
@@ -31,7 +37,8 @@ public struct HTTPProbe {
         }
         guard connected == 0 else { throw Failure(what: "cannot connect") }
         let lines = ["Host": "127.0.0.1", "Connection": "close"].merging(headers) { $1 }.map { "\($0): \($1)\r\n" }
-        let request = Array("\(method) \(path) HTTP/1.1\r\n\(lines.joined())\r\n".utf8)
+        let length = body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n"
+        let request = Array("\(method) \(path) HTTP/1.1\r\n\(lines.joined())\(length)\r\n\(body)".utf8)
         guard send(socket, request, request.count, 0) == request.count else { throw Failure(what: "cannot send") }
     }
 
@@ -66,8 +73,9 @@ public struct HTTPProbe {
         port: Int,
         _ path: String,
         method: String = "GET",
-        headers: [String: String] = [:]
+        headers: [String: String] = [:],
+        body: String = ""
     ) throws -> Answer {
-        try HTTPProbe(port: port, path, method: method, headers: headers).answer()
+        try HTTPProbe(port: port, path, method: method, headers: headers, body: body).answer()
     }
 }
