@@ -1,13 +1,13 @@
 -- Changes of many operations. META is the hash "{namespace:queues}:changes:meta". Of each change it has the head under
 -- the id: state (o open, e ended), fence, end of the lease, time of creation, and who asked for a stop (one word or
 -- empty); and two texts under "id:definition" and "id:progress".
-local ID_LENGTH = 26
+local ID_LENGTH, CHANGE_ID = 26, '^[0-7][0-9A-HJKMNP-TV-Z]+$'
 
 -- Returns the ids of all changes, oldest first.
 local function change_ids()
   local ids = {}
   for _, field in ipairs(call('HKEYS', META)) do
-    if #field == ID_LENGTH then ids[#ids + 1] = field end
+    if #field == ID_LENGTH and find(field, CHANGE_ID) then ids[#ids + 1] = field end
   end
   table.sort(ids)
   return ids
