@@ -39,7 +39,7 @@ extension CommandLineTests {
             )
         }
 
-        /// Enqueues and cancels operations. The ids of the first half begin with `late`: a walk finds them last, because
+        /// Enqueues and cancels operations. The ids of the first half begin with `late`. A walk finds these last:
         /// they were cancelled first.
         private func cancelled(_ sluice: CommandLine, late: String) async throws {
             let operations = try (0..<Self.number).map { index in
