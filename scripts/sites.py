@@ -48,7 +48,7 @@ class Site:
         return json.loads(self.sluice("stats", "-o", "json"))
 
     @staticmethod
-    def wait(what, condition, limit=60):
+    def wait(what, condition, limit=300):
         end = time.monotonic() + limit
         while not condition():
             if time.monotonic() > end:

@@ -35,6 +35,27 @@ struct WorkerTests {
         #expect(try await desk("/workers").text.contains("/workers/show?id=\(worker)"))
     }
 
+    @Test("The page of a worker draws and lists what it has ended, and nothing that another one ended")
+    func ended() async throws {
+        let id = try await start()
+        let fence = try #require(try await desk.detail(id)).record.fence
+        _ = try await desk.broker.complete(
+            [Completion(fence: fence, id: id, tracked: true)],
+            isRepeat: false,
+            worker: worker,
+            thenClaim: nil,
+            queue: "mail"
+        )
+        let other = WorkerID()
+        let beat = Beat(worker: other, epoch: 1, leaseMilliseconds: 60_000, intervalMilliseconds: 5_000, info: [])
+        _ = try desk.broker.beat(beat, queue: "mail")
+        for (worker, has) in [(worker, true), (other, false)] {
+            let page = try await desk("/workers/show?id=\(worker)").text
+            #expect(page.contains("Ended operations") == has && page.contains("/ops/\(id)?queue=mail") == has)
+        }
+        #expect(try await desk("/ops/\(id)?queue=mail").text.contains("ran on"))
+    }
+
     @Test("The list and the page of a worker have its build, as plain text")
     func build() async throws {
         let info = WorkerInfo(

@@ -7,6 +7,8 @@ enum SlotChart {
     static let minutes: Int64 = 15
     static let mostLanes = 50
     private static let (width, lane) = (900, 14)
+    /// Milliseconds.
+    private static let overlap: Int64 = 5_000
 
     struct Run {
         var id: OperationID
@@ -22,7 +24,7 @@ enum SlotChart {
     ///   - lanes: the number of lanes, empty ones included.
     ///   - now: the right end of the chart.
     static func markup(_ runs: [Run], lanes: Int, now: Int64, _ links: Links) -> Markup {
-        let placed = place(runs.filter { $0.end > now - minutes * 60_000 })
+        let placed = place(runs.filter { $0.end > now - minutes * 60_000 }, slots: lanes)
         let count = max(1, min(mostLanes, max(lanes, placed.count)))
         let drawn = placed.prefix(count)
         return tag("figure", .class("slots")) {
@@ -51,17 +53,27 @@ enum SlotChart {
     }
 
     /// Puts each run into the first lane that is free at its start.
-    private static func place(_ runs: [Run]) -> [[Run]] {
+    ///
+    /// The end of a run is stored a moment after its slot is free again, so with all slots in use a run may overlap the
+    /// one before.
+    private static func place(_ runs: [Run], slots: Int) -> [[Run]] {
         var lanes: [[Run]] = []
         for run in runs.sorted(by: { ($0.start ?? $0.end, $0.id) < ($1.start ?? $1.end, $1.id) }) {
             let start = run.start ?? run.end
             if let free = lanes.firstIndex(where: { ($0.last?.end ?? 0) <= start }) {
                 lanes[free].append(run)
+            } else if lanes.count >= slots, let next = first(lanes), (lanes[next].last?.end ?? 0) - start < overlap {
+                lanes[next].append(run)
             } else {
                 lanes.append([run])
             }
         }
         return lanes
+    }
+
+    /// The lane that is free first.
+    private static func first(_ lanes: [[Run]]) -> Int? {
+        lanes.indices.min { (lanes[$0].last?.end ?? 0) < (lanes[$1].last?.end ?? 0) }
     }
 
     private static func bar(_ run: Run, y: Int, now: Int64) -> Markup {

@@ -64,7 +64,10 @@ struct WorkerPage {
                 )
             }
             tag("div", .class("columns")) {
-                tag("div") { slots(worker) }
+                tag("div") {
+                    slots(worker)
+                    endedTable
+                }
                 tag("div") { WorkerFacts(worker: worker, now: now, links: visit.links).markup }
             }
         }
@@ -109,7 +112,6 @@ struct WorkerPage {
                     running.map(row)
                 )
             }
-            endedTable
             let more = worker.inFlight - running.count
             if more > 0 {
                 tag("p", .class("more")) {
