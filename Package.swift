@@ -173,7 +173,7 @@ let package = Package(
             resources: [
                 .embedInCode("Assets/style.css"), .embedInCode("Assets/dashboard.js"), .embedInCode("Assets/keys.js"),
                 .embedInCode("Assets/stream.js"),
-                .embedInCode("Assets/icon.svg"),
+                .embedInCode("Assets/icon.svg"), .embedInCode("Assets/dead.svg"),
             ],
             swiftSettings: strict
         ),

@@ -44,6 +44,23 @@ def badge(check, site):
             check.fail(where, text)
 
 
+def outage(check, site):
+    """A page whose dashboard does not answer says so, with the age of its data, and is current again after."""
+    tab, where = check.tab, "outage"
+    script = tab.call("Page.addScriptToEvaluateOnNewDocument", source="delete window.SharedWorker")["identifier"]
+    tab.open(site.home)
+    tab.until("document.getElementById('badge').classList.contains('live')")
+    check.expect(where, "no message before", tab.evaluate("document.getElementById('outage').hidden"))
+    tab.call("Network.setBlockedURLs", urls=[site.home + "/*"])
+    tab.until("document.getElementById('badge').classList.contains('offline')")
+    check.expect(where, "a message", tab.evaluate("document.getElementById('outage').textContent").startswith("The dashboard does not answer."))
+    check.expect(where, "an age", tab.evaluate("/^data .+ old$/.test(document.getElementById('badge-text').textContent)"))
+    tab.call("Network.setBlockedURLs", urls=[])
+    tab.until("document.getElementById('outage').hidden && !document.getElementById('badge').classList.contains('offline')")
+    tab.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+    tab.take_problems()
+
+
 def let_updates_come(tab):
     """Lets a time pass in which updates come: the badge counts the age on, second by second."""
     for _ in range(3):
@@ -104,6 +121,33 @@ def update(check, site):
     tab.until("document.querySelector('main .state.executing')")
     gate.write_text("done\n")
     tab.until("document.querySelector('main .state.finished')")
+    check.take_problems(where)
+
+
+def log(check, site):
+    """The end of a log is followed until it is scrolled up or the button is pressed."""
+    tab, where = check.tab, "log"
+    gate = pathlib.Path(site.folder, "log-gate")
+    os.mkfifo(gate)
+    program = f"seq 300; while read word; do echo $word; done < {gate}; exec sleep 7200"
+    site.enqueue({"name": "exec", "queue": "update", "id": "logs", "args": {"argv": ["sh", "-c", program]}})
+    with gate.open("w", buffering=1) as lines:
+        tab.open(f"{site.home}/ops/logs")
+        text, end = "document.querySelector('pre.log').textContent", "(log => log.scrollTop + log.clientHeight >= log.scrollHeight - 4)(document.querySelector('pre.log'))"
+        tab.until(f"document.querySelector('pre.log') && {text}.includes('300')")
+        lines.write("first\n")
+        tab.until(f"{text}.includes('first') && {end}")
+        tab.evaluate("document.querySelector('pre.log').scrollTop = 0")
+        tab.until("document.querySelector('button.follow').textContent === 'Follow'")
+        lines.write("second\n")
+        tab.until("document.querySelector('.follow-news').textContent === '1 new line'")
+        check.expect(where, "nothing moves", tab.evaluate(f"document.querySelector('pre.log').scrollTop === 0 && !{text}.includes('second')"))
+        tab.click("button.follow", loads=False)
+        tab.until(f"{text}.includes('second') && {end}")
+        tab.click("button.follow", loads=False)
+        lines.write("third\n")
+        tab.until("document.querySelector('.follow-news').textContent === '1 new line'")
+        check.expect(where, "the button holds", tab.evaluate(f"!{text}.includes('third')"))
     check.take_problems(where)
 
 

@@ -180,7 +180,7 @@ struct PageTests {
         var path: String? = "/ops?state=ready"
         while let next = path {
             let text = try await desk(next).text
-            seen += text.matches(of: /href="\/ops\/([0-9A-Z]{26})\?/).map { String($0.1) }
+            seen += text.matches(of: /class="id" href="\/ops\/([0-9A-Z]{26})\?/).map { String($0.1) }
             let found = text.firstMatch(of: /href="([^"]*cursor=[^"]*)">Next page/)
             path = found.map { String($0.1).replacing("&amp;", with: "&") }
         }
@@ -192,7 +192,7 @@ struct PageTests {
         let desk = Desk()
         let page = try await desk("/").text
         for asset in Asset.all {
-            #expect(page.contains("/assets/\(asset.name)\""))
+            #expect(asset.name == Asset.deadIcon.name || page.contains("/assets/\(asset.name)\""))
             let answer = try await desk("/assets/\(asset.name)")
             #expect(answer.status == 200 && answer.headers[.cacheControl]?.contains("immutable") ?? false)
             let tag = try #require(answer.headers[.eTag])

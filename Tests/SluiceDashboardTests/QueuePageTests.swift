@@ -23,6 +23,19 @@ struct QueuePageTests {
         _ = try desk.broker.beat(beat, queue: queue)
     }
 
+    @Test("The icon is red while operations are dead, in the head and for the script")
+    func icon() async throws {
+        let desk = Desk()
+        try await desk.enqueue("Send")
+        let (plain, red) = ("/assets/" + Asset.icon.name, "/assets/" + Asset.deadIcon.name)
+        let before = try await desk("/queues").text
+        #expect(before.contains("rel=\"icon\" href=\"\(plain)\"") && before.contains("data-icon=\"\(plain)\""))
+        try await fail(desk) { _ in "no" }
+        let after = try await desk("/queues").text
+        #expect(after.contains("rel=\"icon\" href=\"\(red)\"") && after.contains("data-icon=\"\(red)\""))
+        #expect(try await desk(red).status == 200)
+    }
+
     @Test("Errors are grouped by signature, and each group leads to its operations and to a retry of exactly them")
     func errors() async throws {
         let desk = Desk()

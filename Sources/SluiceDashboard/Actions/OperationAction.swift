@@ -3,7 +3,8 @@ import SluiceOperator
 
 /// A change of one operation.
 enum OperationAction: String, Sendable, CaseIterable {
-    case cancel, retry, hold, release, remove
+    // In the order of the buttons: those that cannot be taken back are last.
+    case retry, release, hold, cancel, remove
 
     var kind: ChangeKind {
         switch self {
@@ -24,6 +25,13 @@ enum OperationAction: String, Sendable, CaseIterable {
 
     /// Whether the change cannot be taken back.
     var isFinal: Bool { self == .cancel || self == .remove }
+
+    /// Whether the change is the usual next step of an operation in a state.
+    func isUsual(in state: OperationState) -> Bool { self == .retry && state == .dead }
+
+    func buttonClass(in state: OperationState) -> String {
+        isFinal ? "button danger" : isUsual(in: state) ? "button main" : "button"
+    }
 
     /// The effect in a sentence.
     var effect: String {

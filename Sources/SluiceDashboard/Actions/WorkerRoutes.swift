@@ -128,4 +128,15 @@ enum WorkerFinder {
 /// The link of a worker's page.
 enum WorkerLink {
     static func to(_ id: String, _ links: Links) -> Link { links.to("workers", "show", query: ["id": id]) }
+
+    /// The worker of a running operation in a table, which leads to the worker's page.
+    static func anchor(_ entry: ExecutingSummary, _ links: Links) -> Markup {
+        tag(
+            "a",
+            .class("plain"),
+            .href(to(entry.row.worker, links)),
+            .title(entry.workerLabel),
+            text: entry.workerLabel
+        )
+    }
 }

@@ -25,5 +25,8 @@ struct Asset: Sendable {
     static let keys = Asset("keys", "js", "text/javascript; charset=utf-8", PackageResources.keys_js)
     static let icon = Asset("icon", "svg", "image/svg+xml", PackageResources.icon_svg)
 
-    static let all = [style, script, stream, keys, icon]
+    /// The icon while operations are dead.
+    static let deadIcon = Asset("dead", "svg", "image/svg+xml", PackageResources.dead_svg)
+
+    static let all = [style, script, stream, keys, icon, deadIcon]
 }

@@ -3,15 +3,19 @@
 (() => {
   const { stream: streamURL, worker: workerURL } = document.currentScript.dataset;
   const badge = document.getElementById("badge");
+  const badgeState = document.getElementById("badge-state");
   const badgeText = document.getElementById("badge-text");
+  const outage = document.getElementById("outage");
+  const icon = document.querySelector("link[rel=icon]");
   const pause = document.getElementById("pause");
   const pollMilliseconds = 5000;
   // Without a message for this time, the stream counts as cut: the server sends one every 10 seconds at least.
   const silenceMilliseconds = 15000;
 
-  // When the shown data was read, and why it is old.
+  // When the shown data was read, why Redis gave no newer data, and why the dashboard gave no newer page.
   let shown = 0;
   let failure = "";
+  let silence = "";
   let way = "read";
   let isPaused = false;
   let isFetching = false;
@@ -25,15 +29,33 @@
   function takeAge() {
     shown = Date.now() - Number(main().dataset.age);
     failure = main().dataset.failure;
+    silence = "";
+    document.title = main().dataset.title;
+    if (icon.getAttribute("href") !== main().dataset.icon) icon.href = main().dataset.icon;
+  }
+
+  function durationText(seconds) {
+    if (seconds < 10) return seconds.toFixed(1) + "s";
+    const whole = Math.round(seconds);
+    const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+    return hours > 0 ? hours + "h" + minutes + "m" : minutes > 0 ? minutes + "m" + (whole % 60) + "s" : whole + "s";
   }
 
   function showBadge() {
-    const seconds = (Date.now() - shown) / 1000;
-    const age = seconds < 10 ? seconds.toFixed(1) + "s" : Math.round(seconds) + "s";
-    const state = isPaused ? "paused" : failure ? "stale" : way;
+    const age = durationText(Math.max(0, Date.now() - shown) / 1000);
+    const state = isPaused ? "paused" : silence ? "offline" : failure ? "stale" : way;
+    const isOld = state === "offline" || state === "stale";
     badge.className = "badge " + state;
-    badgeText.textContent = state === "read" ? "read " + age + " ago" : state + " " + age;
-    badge.title = failure;
+    // A screen reader reads each change of the state.
+    if (badgeState.textContent !== state) badgeState.textContent = state;
+    badgeText.textContent = isOld ? "data " + age + " old" : age + " ago";
+    badge.title = silence || failure;
+    showOutage(silence && !isPaused ? silence + " This page shows the state of " + new Date(shown).toLocaleTimeString() + ". The page tries again by itself." : "");
+  }
+
+  function showOutage(text) {
+    outage.hidden = text === "";
+    if (outage.textContent !== text) outage.textContent = text;
   }
 
   // Content stays while someone works with it: a selection, a focused field, or the pointer over a list.
@@ -58,6 +80,7 @@
       if (same) same.checked = true;
     }
     const focused = document.activeElement && old.contains(document.activeElement) ? pathOf(document.activeElement, old) : null;
+    keepLog(old, next);
     // A log that shows its end goes on showing its end.
     const scrolled = [...old.querySelectorAll("pre, .scroll")].map((part) => [part.scrollLeft, isAtEnd(part) ? 1e9 : part.scrollTop]);
     old.replaceWith(document.adoptNode(next));
@@ -65,8 +88,7 @@
       if (scrolled[index]) [part.scrollLeft, part.scrollTop] = scrolled[index];
     });
     if (focused) at(focused, next)?.focus({ preventScroll: true });
-    document.title = next.dataset.title;
-    prepareCopying(next);
+    prepare(next);
   }
 
   // Rows of a list stay where they are. Only the cells that the server sent again change.
@@ -92,8 +114,7 @@
     const news = next.querySelector("#news");
     const place = old.querySelector("#news");
     if (news && place && news.textContent !== place.textContent) place.replaceWith(document.adoptNode(news));
-    for (const name of ["age", "failure", "sequence"]) old.dataset[name] = next.dataset[name];
-    document.title = next.dataset.title;
+    for (const name of ["age", "failure", "sequence", "title", "icon"]) old.dataset[name] = next.dataset[name];
   }
 
   function listRows(root) {
@@ -140,9 +161,10 @@
       const headers = { "Sluice-Fragment": "1" };
       if (tag.address === from && tag.value) headers["If-None-Match"] = tag.value;
       const response = await fetch(from, { headers, cache: "no-store" });
+      silence = "";
       if (response.status === 304) return;
       if (response.status === 401) return location.reload();
-      if (response.status >= 500) throw new Error(response.statusText);
+      if (response.status >= 500) throw new Error(response.statusText || "status " + response.status);
       const html = await response.text();
       if (!isPaused && !isInUse(main())) {
         if (main().dataset.rows) refreshRows(html);
@@ -151,7 +173,7 @@
         takeAge();
       }
     } catch (error) {
-      failure = "the dashboard does not answer, or cannot read this page";
+      silence = error instanceof TypeError ? "The dashboard does not answer." : "The dashboard cannot read this page: " + error.message + ".";
     } finally {
       isFetching = false;
       showBadge();
@@ -235,8 +257,53 @@
     if (!stream && Date.now() - heardAt > silenceMilliseconds) listen();
   }
 
-  function prepareCopying(root) {
-    for (const button of root.querySelectorAll("button.copy")) button.hidden = false;
+  // Controls that do nothing without this script are hidden in the page.
+  function prepare(root) {
+    for (const control of root.querySelectorAll("button.copy, button.follow, input.all")) control.hidden = false;
+    showFollowing(root);
+  }
+
+  // The log follows its operation until the button is pressed or the log is scrolled up. Then nothing in it moves.
+
+  let isFollowing = true;
+  let isHeld = false;
+
+  function keepLog(old, next) {
+    const [log, fresh] = [old.querySelector("pre.log"), next.querySelector("pre.log")];
+    if (isFollowing || !log || !fresh) return;
+    const added = Number(fresh.dataset.end) - Number(log.dataset.end);
+    next.querySelector(".follow-news").textContent = added > 0 ? added + (added === 1 ? " new line" : " new lines") : "";
+    fresh.replaceWith(log);
+  }
+
+  function showFollowing(root) {
+    const button = root.querySelector("button.follow");
+    if (!button) return;
+    button.setAttribute("aria-pressed", String(!isFollowing));
+    button.textContent = isFollowing ? "Stop following" : "Follow";
+    if (isFollowing) root.querySelector(".follow-news").textContent = "";
+  }
+
+  function follow(isOn) {
+    if (isFollowing === isOn) return;
+    isFollowing = isOn;
+    showFollowing(main());
+    if (!isOn) return;
+    for (const log of main().querySelectorAll("pre.log")) log.scrollTop = log.scrollHeight;
+    tag = { address: "", value: "" };
+    refresh();
+  }
+
+  document.addEventListener("scroll", ({ target }) => {
+    if (!(target instanceof Element) || !target.matches("pre.log") || !main().querySelector("button.follow")) return;
+    if (!isAtEnd(target)) follow(false);
+    else if (!isHeld) follow(true);
+  }, true);
+
+  // The current entry of a navigation that is wider than the screen.
+  for (const bar of document.querySelectorAll("nav")) {
+    const current = bar.querySelector("[aria-current]");
+    if (current) bar.scrollLeft = current.offsetLeft - bar.offsetLeft - (bar.clientWidth - current.offsetWidth) / 2;
   }
 
   async function copy(button) {
@@ -262,9 +329,19 @@
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button.copy");
     if (button) copy(button);
+    if (!event.target.closest("button.follow")) return;
+    isHeld = isFollowing;
+    follow(!isFollowing);
   });
 
-  prepareCopying(document);
+  // The box in the head of a table marks all rows that are shown.
+  document.addEventListener("change", ({ target }) => {
+    if (target.matches("input.all")) {
+      for (const box of target.closest("table").querySelectorAll("tbody input[type=checkbox]")) box.checked = target.checked;
+    }
+  });
+
+  prepare(document);
   for (const log of document.querySelectorAll("pre.log")) log.scrollTop = log.scrollHeight;
   takeAge();
   if (main().dataset.live !== "yes") return;

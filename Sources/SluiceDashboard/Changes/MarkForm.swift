@@ -58,7 +58,7 @@ enum MarkForm {
 
     static func cell(_ detail: OperationDetail) -> Cell {
         let address = "\(detail.queue)/\(detail.id)"
-        return Cell("Mark", "mark-cell") {
+        return Cell("Mark", Cell.mark) {
             void(
                 "input",
                 .named("type", "checkbox"),

@@ -70,6 +70,7 @@ struct Layout: Sendable {
             tag("body") {
                 tag("a", .class("skip"), .named("href", "#page"), text: "Skip to content")
                 header(page)
+                if reading != nil { Notice.outage }
                 main(page)
                 footer(page)
             }
@@ -87,6 +88,7 @@ struct Layout: Sendable {
             .named("data-age", age),
             .named("data-failure", reading?.failure ?? ""),
             .named("data-title", title(page)),
+            .url("data-icon", icon),
             .url("data-rows", page.rows ?? Links.none)
         ) {
             trouble
@@ -97,8 +99,11 @@ struct Layout: Sendable {
     /// The age of the data in milliseconds; empty without data.
     private var age: String { reading?.board.map { "\((now - $0.readAt).wholeMilliseconds)" } ?? "" }
 
+    private var dead: Int { reading?.board?.count(.dead) ?? 0 }
+
+    private var icon: Link { asset(dead > 0 ? .deadIcon : .icon) }
+
     private func title(_ page: PageContent) -> String {
-        let dead = reading?.board?.count(.dead) ?? 0
         let mark = dead > 0 ? "(\(QuantityText.grouped(dead)) dead) " : ""
         return "\(mark)\(page.title) · \(site.options.namespace) · sluice"
     }
@@ -109,7 +114,7 @@ struct Layout: Sendable {
             void("meta", .name("viewport"), .named("content", "width=device-width, initial-scale=1"))
             void("meta", .name("color-scheme"), .named("content", "light dark"))
             tag("title", text: title(page))
-            void("link", .named("rel", "icon"), .href(asset(.icon)))
+            void("link", .named("rel", "icon"), .href(icon))
             void("link", .named("rel", "stylesheet"), .href(asset(.style)))
             if reading != nil {
                 tag(
@@ -156,13 +161,13 @@ struct Layout: Sendable {
         if let reading {
             let age = reading.board.map { DurationText.precise(now - $0.readAt) }
             let isStale = reading.failure != nil
-            tag("span", .class("badge " + (isStale ? "stale" : "read")), .id("badge"), .named("role", "status")) {
+            tag("span", .class("badge " + (isStale ? "stale" : "read")), .id("badge")) {
                 tag("span", .class("dot"), .named("aria-hidden", "true"))
-                tag(
-                    "span",
-                    .id("badge-text"),
-                    text: isStale ? "stale" + (age.map { " \($0)" } ?? "") : "read \(age ?? "–") ago"
-                )
+                // The age is outside of the status, so that screen readers do not read it each second.
+                tag("span", .id("badge-state"), .named("role", "status"), text: isStale ? "stale" : "read")
+                tag("span", .id("badge-text")) {
+                    age.map { isStale ? "data \($0) old" : "\($0) ago" } ?? "no data"
+                }
             }
             tag(
                 "button",
@@ -194,12 +199,22 @@ struct Layout: Sendable {
     /// The problems that concern every page.
     @MarkupBuilder private var trouble: Markup {
         if let failure = reading?.failure {
-            Notice.markup(.bad, "Redis does not answer, so the data is old: \(failure)")
+            Notice.markup(.bad, outage(failure))
         }
         for node in reading?.board?.snapshot.absent ?? [] { Notice.markup(.warning, node.sentence) }
         for refusal in reading?.board?.snapshot.refusals ?? [] {
             Notice.markup(.bad, "\(refusal.sentence); try: \(refusal.fix)")
         }
+    }
+
+    /// `Redis does not answer. This page shows 03:12:07 UTC, 4m31s ago. …`
+    private func outage(_ failure: String) -> String {
+        let shown = reading?.board.map { board in
+            let time = board.snapshot.time.map { "\(TimeText.clock($0)) UTC, " } ?? ""
+            return "This page shows Redis as of \(time)\(DurationText.short(now - board.readAt)) ago. "
+        }
+        return "Redis does not answer. \(shown ?? "Nothing was read yet. ")The dashboard tries again by itself. "
+            + "Cause: \(failure)"
     }
 
     private func footer(_ page: PageContent) -> Markup {

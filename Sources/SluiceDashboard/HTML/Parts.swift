@@ -6,6 +6,11 @@ import TerminalText
 enum Notice {
     enum Kind: String { case good, warning, bad }
 
+    /// The place of the message that the dashboard itself does not answer, which only the script can say.
+    static var outage: Markup {
+        tag("p", .id("outage"), .class("notice bad"), .named("role", "alert"), .flag("hidden")) { "" }
+    }
+
     static func markup(_ kind: Kind, _ text: String) -> Markup {
         tag("p", .class("notice \(kind.rawValue)"), .named("role", kind == .good ? "status" : "alert"), text: text)
     }
@@ -55,12 +60,27 @@ extension TextRole {
 
 /// A cell of a table, with the title of its column for screens on which rows are cards.
 struct Cell {
+    /// The class of a cell with the box that marks its row.
+    static let mark = "mark-cell"
+
     let label: String
     var classes = ""
     var content: Markup
 
     init(_ label: String, _ classes: String = "", @MarkupBuilder content: () -> Markup) {
         (self.label, self.classes, self.content) = (label, classes, content())
+    }
+
+    /// The cell, left out on screens of middle width. The page of the row has its content as well.
+    var minor: Cell {
+        var cell = self
+        cell.classes += " minor"
+        return cell
+    }
+
+    /// The classes that the title of the column has too.
+    fileprivate var titleClasses: String {
+        classes.split(separator: " ").filter { $0 == "number" || $0 == "minor" }.joined(separator: " ")
     }
 
     /// A text.
@@ -87,10 +107,24 @@ enum TableView {
     static func markup(_ caption: String, _ columns: [String], _ rows: [[Cell]], classes: String = "") -> Markup {
         markup(caption, rows, classes: classes) {
             columns.enumerated().map { index, title in
-                let isNumber = rows.first.map { $0.count > index && $0[index].classes.hasPrefix("number") }
-                return tag("th", .named("scope", "col"), .class(isNumber ?? false ? "number" : ""), text: title)
+                let cell = rows.first.flatMap { $0.count > index ? $0[index] : nil }
+                return tag("th", .named("scope", "col"), .class(cell?.titleClasses ?? "")) {
+                    if cell?.classes == Cell.mark { markAll } else { title }
+                }
             }
         }
+    }
+
+    /// The box that marks all rows; the script shows it.
+    private static var markAll: Markup {
+        void(
+            "input",
+            .named("type", "checkbox"),
+            .class("all"),
+            .named("aria-label", "Mark all that are shown"),
+            .title("Mark all that are shown"),
+            .flag("hidden")
+        )
     }
 
     /// - Parameter head: the cells of the first row.

@@ -52,7 +52,7 @@ struct DoctorPage {
                 + "\(QuantityText.grouped(coverage.entries)) entries."
         }
         if doctor.chart.sorted.isEmpty { Notice.markup(.good, "Nothing is wrong.") }
-        doctor.chart.sorted.map(finding)
+        tag("div", .class("stack")) { doctor.chart.sorted.map(finding) }
         for (kind, count) in doctor.chart.more {
             tag(
                 "p",

@@ -118,7 +118,10 @@ struct EventsPage {
                     }
                 }
             },
-            .text("Who", batch.change.map(author) ?? "worker", role: batch.change == nil ? .dim : .plain),
+            Cell("Who", "worker" + (batch.change == nil ? " dim" : "")) {
+                let who = batch.change.map(author) ?? "worker"
+                tag("span", .title(who), text: who)
+            },
             Cell("Operations", "wide") {
                 let ids = Set(batch.transitions.map(\.id)).sorted()
                 for id in ids.prefix(5) {

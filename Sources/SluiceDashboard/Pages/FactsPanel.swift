@@ -35,7 +35,12 @@ struct FactsPanel {
         case .operation(let id): OperationLink.markup(id, queue: detail.queue, visit.links)
         case .value(let value, let field):
             tag("a", .href(visit.links.to("ops", query: ["q": QueryText.term(field, value)])), text: value)
-        case .worker(let worker): parts { workers.first { $0.id == worker }?.label ?? worker }
+        case .worker(let worker):
+            tag(
+                "a",
+                .href(WorkerLink.to(worker, visit.links)),
+                text: workers.first { $0.id == worker }?.label ?? worker
+            )
         }
     }
 

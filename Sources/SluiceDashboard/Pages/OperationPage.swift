@@ -91,7 +91,7 @@ struct OperationPage {
             offered.map { action in
                 tag(
                     "a",
-                    .class("button"),
+                    .class(action.buttonClass(in: detail.state)),
                     .href(visit.links.to("ops", id, action.rawValue, query: ["queue": detail.queue])),
                     text: action.title
                 )
@@ -170,20 +170,14 @@ struct OperationPage {
         return tag("p", .class("under")) { tag("a", .href(link), .flag("download"), text: "Download") }
     }
 
-    @MarkupBuilder private var logs: Markup {
-        if !log.lines.isEmpty {
-            panel(log.first > 0 ? "Log from line \(log.first + 1)" : "Log") {
-                tag("pre", .class("log"), .named("tabindex", "0")) {
-                    Markup(
-                        block: log.lines.map { line in
-                            (line.at.map { TimeText.clock($0, fraction: true) + "  " } ?? "") + SafeText.line(line.text)
-                        }.joined(separator: "\n")
-                    )
-                }
-                download("log.txt")
-                CommandLineView.markup(["logs", "\(detail.queue)/\(id)"])
-            }
-        }
+    private var logs: Markup {
+        LogPanel(
+            log.lines,
+            from: log.first,
+            isFollowed: !detail.state.isTerminal,
+            file: visit.links.to("ops", id, "files", "log.txt", query: ["queue": detail.queue]),
+            command: ["logs", "\(detail.queue)/\(id)"]
+        ).markup
     }
 
     // MARK: Dependencies

@@ -118,7 +118,7 @@ struct OperationsPage {
     private var list: Markup {
         parts {
             if rows.isEmpty {
-                Empty.markup(result.scanned > 0 || !typed.isEmpty ? "No operation matches." : "No operation.")
+                nothing
             } else {
                 MarkForm.markup(visit, query: typed, state: state, count: matching) { canMark in
                     TableView.markup(
@@ -130,6 +130,21 @@ struct OperationsPage {
                 }
             }
             coverage
+        }
+    }
+
+    /// The sentence in place of an empty list, with the links to wider ones.
+    private var nothing: Markup {
+        let kind = state.map { "\($0.rawValue) operation" } ?? "operation"
+        return tag("div", .class("empty")) {
+            tag("p", text: typed.isEmpty ? "There is no \(kind)." : "No \(kind) matches the query.")
+            tag("p", .class("under")) {
+                if state != nil, !typed.isEmpty {
+                    tag("a", .href(visit.links.to("ops", query: ["q": typed])), text: "Search all states")
+                }
+                if state != nil || !typed.isEmpty { tag("a", .href(visit.links.to("ops")), text: "All operations") }
+            }
+            if state == nil, typed.isEmpty { CommandLineView.markup(["enqueue", "noop"]) }
         }
     }
 
@@ -152,8 +167,10 @@ struct OperationsPage {
             Cell("Priority") {
                 if priority != .normal { tag("span", .title("priority \(priority.rawValue)"), text: priority.mark()) }
             },
-            Cell("Name", "name") { detail.title(visit.view) },
-            .text("Queue", detail.queue),
+            Cell("Name", "name") {
+                OperationLink.named(detail.title(visit.view), detail.id, queue: detail.queue, visit.links)
+            },
+            Cell("Queue") { QueuePage.anchor(detail.queue, visit.links) },
             shown.attemptCell(),
             shown.timeCell(now: board.snapshot.time),
             shown.noteCell(),

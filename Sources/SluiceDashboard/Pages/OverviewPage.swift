@@ -109,7 +109,7 @@ struct OverviewPage {
         }
         for worker in board.workers where worker.isLost {
             let text = "worker \(worker.label) is lost: \(QuantityText.operations(worker.inFlight)) to recover"
-            problems.append((.dead, tag("a", .href(visit.links.to("workers")), text: text)))
+            problems.append((.dead, tag("a", .href(WorkerLink.to(worker.id, visit.links)), text: text)))
         }
         for queue in board.snapshot.queues {
             let condition = QueueCondition(queue)
@@ -157,13 +157,13 @@ struct OverviewPage {
         let progress = ProgressText(entry)
         return [
             Cell("Operation", "id") { OperationLink.markup(entry, visit.links) },
-            Cell("Name", "name") { entry.row.name },
-            .text("Queue", entry.queue),
+            Cell("Name", "name") { OperationLink.named(entry, visit.links) },
+            Cell("Queue") { QueuePage.anchor(entry.queue, visit.links) },
             .measure("Attempt", entry.tries),
             .measure("Runs for", Measure.milliseconds(entry.runtimeMilliseconds)),
-            .text("Worker", entry.workerLabel),
-            Cell("Progress", progress.role.className) { ProgressView.markup(progress) },
-            Cell("Arguments", "arguments") { entry.arguments(visit.view) },
+            Cell("Worker", "worker") { WorkerLink.anchor(entry, visit.links) },
+            Cell("Progress", "wide " + progress.role.className) { ProgressView.markup(progress) },
+            Cell("Arguments", "arguments") { entry.arguments(visit.view) }.minor,
         ]
     }
 }
@@ -175,6 +175,16 @@ enum OperationLink {
         if entry.row.startedAt != nil { return markup(entry.id, queue: entry.queue, links) }
         let text = "…" + entry.id.description.suffix(ShortID.minimum)
         return tag("span", .class("id"), .title("\(entry.id), untracked: it has no record"), text: text)
+    }
+
+    /// The name of a running operation, which leads to its page like the id.
+    static func named(_ entry: ExecutingSummary, _ links: Links) -> Markup {
+        guard entry.row.startedAt != nil else { return Markup(text: entry.row.name) }
+        return named(entry.row.name, entry.id, queue: entry.queue, links)
+    }
+
+    static func named(_ name: String, _ id: OperationID, queue: String, _ links: Links) -> Markup {
+        tag("a", .class("plain"), .href(links.to("ops", id.description, query: ["queue": queue])), text: name)
     }
 
     static func markup(_ id: OperationID, queue: String, _ links: Links) -> Markup {

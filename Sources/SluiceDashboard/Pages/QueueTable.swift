@@ -18,8 +18,9 @@ struct QueueTable {
         let all = board.snapshot.queues
         let shown = limit.map { Array(all.prefix($0)) } ?? all
         return parts {
-            TableView.markup("Queues", Self.columns, shown.map(row), classes: "queues")
-            if all.isEmpty { Empty.markup("No queue yet.", command: ["enqueue", "noop"]) }
+            all.isEmpty
+                ? Empty.markup("No queue yet. The first operation makes one:", command: ["enqueue", "noop"])
+                : TableView.markup("Queues", Self.columns, shown.map(row), classes: "queues")
             if shown.count < all.count {
                 tag("p", .class("more")) {
                     tag("a", .href(visit.links.to("queues")), text: "All \(QuantityText.grouped(all.count)) queues")
@@ -43,7 +44,7 @@ struct QueueTable {
                 )
             },
             condition(queue),
-            Cell("Last 10 min", "chart") {
+            Cell("Last 10 min", "half") {
                 let sum = QuantityText.grouped(Int64(ended.reduce(0, +)))
                 BarChart.markup(ended, label: "\(sum) ended attempts in 10 minutes")
             },
@@ -52,8 +53,8 @@ struct QueueTable {
             .count("Retrying", queue.counts[.retrying] ?? 0, role: .warning),
             .count("Dead", queue.counts[.dead] ?? 0, role: .dead),
             .measure("Oldest", Measure.milliseconds(queue.oldestReadyMilliseconds)),
-            .measure("In/s", QuantityText.rate(rates.enqueued)),
-            .measure("Out/s", QuantityText.rate(rates.ended)),
+            .measure("In/s", QuantityText.rate(rates.enqueued)).minor,
+            .measure("Out/s", QuantityText.rate(rates.ended)).minor,
             .measure("Wait p95", Measure.duration(recent.wait.percentile(0.95))),
             .measure("Run p95", Measure.duration(recent.run.percentile(0.95))),
             .measure("Errors", Measure.percent(recent.errorRate), role: errors > 0 ? .dead : .plain),
@@ -63,14 +64,23 @@ struct QueueTable {
 
     private func condition(_ queue: QueueSnapshot) -> Cell {
         let condition = QueueCondition(queue)
-        return Cell("State", condition.role.className) {
-            condition == .running ? "runs" : condition.text
+        return Cell("State", "half " + condition.role.className) {
+            words(condition)
             if queue.paused, let pause = queue.pause {
                 tag("span", .class("detail")) {
                     "by \(pause.by), \(TimeText.relative(pause.at, now: queue.time))"
                     if !pause.reason.isEmpty { ": \(pause.reason)" }
                 }
             }
+        }
+    }
+
+    private func words(_ condition: QueueCondition) -> String {
+        switch condition {
+        case .running: "runs"
+        case .paused(nil): "paused"
+        case .paused(let left?): "paused, \(DurationText.coarse(.milliseconds(left))) left"
+        default: condition.text
         }
     }
 
@@ -92,7 +102,7 @@ enum Measure {
         milliseconds.map { DurationText.precise(.microseconds(Int64($0 * 1000))) } ?? "–"
     }
 
-    static func percent(_ share: Double?) -> String { share.map { QuantityText.rate($0 * 100) + " %" } ?? "–" }
+    static func percent(_ share: Double?) -> String { share.map(StatisticsText.percent) ?? "–" }
 }
 
 /// A sentence in place of an empty list.

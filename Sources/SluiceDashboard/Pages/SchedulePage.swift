@@ -57,7 +57,7 @@ struct SchedulePage {
             where visit.may(action.permission) && action.isPossible(schedule.state) {
                 tag(
                     "a",
-                    .class("button"),
+                    .class(action.isFinal ? "button danger" : "button"),
                     .href(ScheduleLink.to(action, schedule, visit.links)),
                     text: action.title
                 )
@@ -197,7 +197,10 @@ struct SchedulePage {
             )
             tag("section", .class("panel")) {
                 tag("h2", text: "Enqueues \(reading.envelope.name)")
-                tag("pre", .named("tabindex", "0")) { Markup(block: ArgumentsText.line(reading)) }
+                let arguments = ArgumentsText.line(reading)
+                arguments.isEmpty
+                    ? tag("p", .class("dim"), text: "without arguments")
+                    : tag("pre", .named("tabindex", "0")) { Markup(block: arguments) }
             }
         }
     }

@@ -109,7 +109,7 @@ struct SchedulesPage {
     }
 
     private func row(_ schedule: OperationSchedule, at index: Int) -> [Cell] {
-        let box = Cell("") {
+        let box = Cell("Mark", Cell.mark) {
             void(
                 "input",
                 .named("type", "checkbox"),
@@ -134,7 +134,7 @@ struct SchedulesPage {
                 }
             },
             .count("Enqueued", schedule.enqueued),
-            .text("If one is in flight", schedule.rules.ifExists?.rawValue ?? "both run", role: .dim),
+            .text("If one is in flight", schedule.rules.ifExists?.rawValue ?? "both run", role: .dim).minor,
             Cell("Enqueues") {
                 tag(
                     "a",

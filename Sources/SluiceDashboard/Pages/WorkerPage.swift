@@ -82,7 +82,7 @@ struct WorkerPage {
             for action in WorkerAction.allCases where visit.may(action.permission) && action.isPossible(worker) {
                 tag(
                     "a",
-                    .class("button"),
+                    .class(action.isFinal ? "button danger" : "button"),
                     .href(visit.links.to("workers", action.rawValue, query: ["id": worker.id])),
                     text: action.title
                 )
@@ -175,8 +175,8 @@ struct WorkerPage {
 
     private func row(_ entry: ExecutingSummary) -> [Cell] {
         [
-            Cell("Operation") { OperationLink.markup(entry.id, queue: entry.queue, visit.links) },
-            .text("Queue", entry.queue),
+            Cell("Operation", "id") { OperationLink.markup(entry.id, queue: entry.queue, visit.links) },
+            Cell("Queue") { QueuePage.anchor(entry.queue, visit.links) },
             Cell("Name", "name") {
                 entry.row.name
                 if let age = entry.cancelAgeMilliseconds {
@@ -184,8 +184,8 @@ struct WorkerPage {
                 }
             },
             .measure("Runs for", Measure.milliseconds(entry.runtimeMilliseconds)),
-            .text("Attempt", entry.tries),
-            Cell("Progress") {
+            .measure("Attempt", entry.tries),
+            Cell("Progress", "wide") {
                 if let progress = entry.row.progress {
                     let text = ProgressText.running(fraction: progress.fraction, message: progress.message)
                     ProgressView.markup(text)

@@ -19,8 +19,9 @@ struct WorkersPage {
                 tag("span", .class("dim"), text: summary)
             }
             tag("section") {
-                TableView.markup("Workers", Self.columns, board.workers.map(row))
-                if board.workers.isEmpty { Empty.markup("No worker runs.", command: ["worker"]) }
+                board.workers.isEmpty
+                    ? Empty.markup("No worker runs, so nothing is executed. Start one:", command: ["worker"])
+                    : TableView.markup("Workers", Self.columns, board.workers.map(row))
             }
             if !board.lost.isEmpty {
                 tag("section") {
@@ -50,13 +51,10 @@ struct WorkersPage {
         return [
             Cell("Worker", "name") {
                 tag("a", .href(WorkerLink.to(worker.id, visit.links)), text: worker.label)
-                tag(
-                    "span",
-                    .class("detail"),
-                    text: [info.map { "\($0.host) pid \($0.pid)" }, worker.id].compactMap { $0 }.joined(
-                        separator: " · "
-                    )
-                )
+                tag("span", .class("detail"), .title(worker.id)) {
+                    if let info { "\(info.host) pid \(info.pid) · " }
+                    "…" + worker.id.suffix(ShortID.minimum)
+                }
             },
             .text(
                 "State",
@@ -66,26 +64,25 @@ struct WorkersPage {
             .text("Queues", worker.servedQueues.joined(separator: ", ")),
             Cell("Slots", "number") { slots(worker) },
             Cell("Runs", "wide") { runs(running, of: worker) },
-            .measure("Memory", info.map { QuantityText.bytes($0.residentBytes) } ?? "–"),
+            .measure("Memory", info.map { QuantityText.bytes($0.residentBytes) } ?? "–").minor,
             .measure("Finished", info.map { QuantityText.grouped($0.finished) } ?? "–"),
             .measure("Failed", info.map { QuantityText.grouped($0.failed) } ?? "–", role: .dead),
             .measure("Heartbeat", Measure.milliseconds(worker.beatAgeMilliseconds)),
-            .measure("Up for", info.map { DurationText.short(.milliseconds(max(0, now - $0.startedAt))) } ?? "–"),
-            BuildCell.cell(info),
+            .measure("Up for", info.map { DurationText.short(.milliseconds(max(0, now - $0.startedAt))) } ?? "–").minor,
+            BuildCell.cell(info).minor,
         ]
     }
 
     @MarkupBuilder private func slots(_ worker: WorkerSummary) -> Markup {
         "\(QuantityText.grouped(worker.inFlight))/\(worker.info.map { QuantityText.grouped($0.slots) } ?? "–")"
         if let slots = worker.info?.slots, slots > 0 {
-            tag("span", .class("detail")) {
-                tag(
-                    "progress",
-                    .named("max", "\(slots)"),
-                    .value("\(min(slots, worker.inFlight))"),
-                    .named("aria-label", "used slots")
-                ) { "" }
-            }
+            tag(
+                "progress",
+                .class("line"),
+                .named("max", "\(slots)"),
+                .value("\(min(slots, worker.inFlight))"),
+                .named("aria-label", "used slots")
+            ) { "" }
         }
     }
 

@@ -18,7 +18,9 @@ package struct UnhandledNote: Sendable, Equatable {
     }
 
     /// One line, not escaped for a terminal.
-    package var text: String { "\(reason) (\(QuantityText.grouped(count)) wait in queue \(queue))" }
+    package var text: String {
+        "\(reason) (\(QuantityText.grouped(count)) \(count == 1 ? "waits" : "wait") in queue \(queue))"
+    }
 }
 
 extension QueueSnapshot {

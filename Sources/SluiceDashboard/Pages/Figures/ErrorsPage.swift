@@ -90,6 +90,7 @@ struct ErrorsPage {
     private var list: Markup {
         let groups = reading.groups.sorted
         return tag("section") {
+            tag("h2", text: "Dead and retrying operations by error")
             if groups.isEmpty {
                 Empty.markup(
                     typed.isEmpty ? "No operation is dead or retrying." : "No operation with an error matches."

@@ -45,6 +45,11 @@ struct QueuePage {
         links.to("queues", "show", query: ["queue": queue, "outcome": outcome?.rawValue])
     }
 
+    /// The name of a queue in a table of operations, which leads to the queue's page.
+    static func anchor(_ queue: String, _ links: Links) -> Markup {
+        tag("a", .class("plain"), .href(link(queue, links)), text: queue)
+    }
+
     var content: PageContent {
         PageContent("Queue \(queue.queue)", .queues, command: command, holdsStill: true) {
             OutcomeNotice.markup(visit)
@@ -128,8 +133,8 @@ struct QueuePage {
                     }
                 }
                 figure("oldest ready", Measure.milliseconds(queue.oldestReadyMilliseconds))
-                figure("in", QuantityText.rate(rates.enqueued) + " /s")
-                figure("out", QuantityText.rate(rates.ended) + " /s")
+                figure("in", QuantityText.rate(rates.enqueued) + "/s")
+                figure("out", QuantityText.rate(rates.ended) + "/s")
                 figure("workers", QuantityText.grouped(queue.liveWorkers.count))
             }
         }
@@ -157,10 +162,10 @@ struct QueuePage {
                 charts.ends("Ended attempts, \(each)", id: "ends")
                 charts.percentiles("Wait, \(each)", id: "wait", of: \.wait)
                 charts.percentiles("Run time, \(each)", id: "run", of: \.run)
+                MarkList.markup("Starts of workers", starts)
             }
             builds.table
-            MarkList.markup("Starts of workers", starts)
-            tag("p", .class("under")) {
+            tag("p", .class("under reading")) {
                 hasEnqueued
                     ? "The depth is the present one less what came, plus what left. It lacks operations that were cancelled, expired or removed while they waited."
                     : "For more than 24 hours Redis stores no number of enqueued operations, and so no depth."

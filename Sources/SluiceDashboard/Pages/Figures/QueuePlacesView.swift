@@ -74,10 +74,10 @@ struct QueuePlacesView {
     private func holder(_ entry: ExecutingSummary) -> [Cell] {
         [
             Cell("Operation", "id") { OperationLink.markup(entry.id, queue: entry.queue, visit.links) },
-            Cell("Name", "name") { entry.row.name },
+            Cell("Name", "name") { OperationLink.named(entry, visit.links) },
             .measure("Attempt", entry.tries),
             .measure("Runs for", Measure.milliseconds(entry.runtimeMilliseconds)),
-            .text("Worker", entry.workerLabel, role: entry.isLost ? .dead : .plain),
+            Cell("Worker", "worker" + (entry.isLost ? " dead" : "")) { WorkerLink.anchor(entry, visit.links) },
         ]
     }
 
