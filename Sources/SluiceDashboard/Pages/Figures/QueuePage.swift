@@ -164,12 +164,12 @@ struct QueuePage {
                 charts.percentiles("Run time, \(each)", id: "run", of: \.run)
                 MarkList.markup("Starts of workers", starts)
             }
-            builds.table
             tag("p", .class("under reading")) {
                 hasEnqueued
                     ? "The depth is the present one less what came, plus what left. It lacks operations that were cancelled, expired or removed while they waited."
                     : "For more than 24 hours Redis stores no number of enqueued operations, and so no depth."
             }
+            builds.table
         }
     }
 
