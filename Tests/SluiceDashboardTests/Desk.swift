@@ -48,6 +48,22 @@ struct Desk {
         return operations.map(\.id)
     }
 
+    /// Enqueues an operation that waits for others, and returns its id.
+    func enqueue(
+        _ name: String,
+        after dependencies: [OperationDependency],
+        queue: String = "mail"
+    ) async throws -> OperationID {
+        var links = OperationLinks(after: dependencies)
+        for dependency in dependencies {
+            guard let other = dependency.queue else { continue }
+            links?.said[dependency.name] = try await broker.link([dependency.id], in: other, from: queue).first
+        }
+        let operation = NewOperation(envelope: OperationEnvelope(name: name).encoded(), links: links)
+        _ = try await broker.enqueue([operation], queue: queue)
+        return operation.id
+    }
+
     struct Answer {
         let status: Int
         let headers: HTTPFields

@@ -18,7 +18,7 @@ struct PageTests {
             "/", "/ops", "/ops?state=dead", "/ops?q=tag%3Ax", "\(operation)?queue=mail", operation, "/queues",
             "/workers", "/schedules", "/schedules?queue=mail", "/schedules/show?queue=mail&id=none",
             "/schedules/pause?schedule=mail%2Fnone",
-            "/groups", "/groups?all=yes", "/groups/show?id=\(id)&queue=mail",
+            "/groups", "/groups?all=yes", "/groups/show?id=\(id)&queue=mail", "/graph?id=\(id)&queue=mail",
             "/events", "/events?changes=only", "/doctor", "/doctor?run=now", "/about", "/healthz",
             "/queues/pause?queue=mail",
             "/queues/resume?queue=mail", "/queues/show?queue=mail", "/queues/limit?queue=mail",

@@ -103,7 +103,7 @@ package struct ExplainVerb: Verb {
             let situation = explanation.situation
             let subject = [situation.id, situation.queue, situation.name, situation.state.rawValue]
             for (code, reason) in explanation.reasons {
-                let cells = subject + [code, reason.text, reason.fix.map { Program.command($0) } ?? ""]
+                let cells = subject + [code, reason.text, reason.fix?.command ?? ""]
                 table.append(cells.map { TableCell($0) })
             }
         }

@@ -70,7 +70,7 @@ struct GroupPage {
                     progress
                     failures
                     if let explanation {
-                        WaitPanel(explanation: explanation, detail: detail, links: visit.links).markup
+                        WaitPanel(explanation: explanation, detail: detail, visit: visit).markup
                     }
                 }
                 tag("div") {

@@ -10,6 +10,7 @@ struct OperationPage {
     let detail: OperationDetail
     private let log: (first: Int, lines: [LogLine])
     private let explanation: Explanation?
+    private let neighbours: NeighboursPanel?
     private let now: Int64?
     private let workers: [WorkerSummary]
     private let reading: EnvelopeReading
@@ -31,6 +32,7 @@ struct OperationPage {
             detail.state.isTerminal
             ? nil
             : try await SituationReader(broker: broker, view: visit.view).explain([detail], isMeasured: false).first
+        neighbours = try await NeighboursPanel(detail, visit, now: now)
     }
 
     private var id: String { detail.id.description }
@@ -52,7 +54,7 @@ struct OperationPage {
             tag("div", .class("columns")) {
                 tag("div") {
                     if let explanation {
-                        WaitPanel(explanation: explanation, detail: detail, links: visit.links).markup
+                        WaitPanel(explanation: explanation, detail: detail, visit: visit).markup
                     }
                     timeline
                     attempts
@@ -66,7 +68,7 @@ struct OperationPage {
                 }
                 tag("div") {
                     FactsPanel(detail: detail, visit: visit, now: now, workers: workers).markup
-                    dependencies
+                    neighbours?.markup
                     raw
                 }
             }
@@ -178,43 +180,6 @@ struct OperationPage {
             file: visit.links.to("ops", id, "files", "log.txt", query: ["queue": detail.queue]),
             command: ["logs", "\(detail.queue)/\(id)"]
         ).markup
-    }
-
-    // MARK: Dependencies
-
-    @MarkupBuilder private var dependencies: Markup {
-        let links = detail.links
-        if links.needCount + links.dependentCount > 0 || !links.dependentQueues.isEmpty {
-            panel(detail.isGroup ? "Members" : "Dependencies") {
-                tag("dl", .class("facts")) {
-                    for need in links.needs {
-                        tag("dt", text: need.policy == .member ? "member" : need.isMet ? "needed" : "needs")
-                        tag("dd") {
-                            OperationLink.markup(
-                                need.dependency.id,
-                                queue: need.dependency.queue ?? detail.queue,
-                                visit.links
-                            )
-                            " \(need.stateText)"
-                        }
-                    }
-                    for dependent in links.dependents {
-                        tag("dt", text: "needed by")
-                        tag("dd") { OperationLink.markup(dependent, queue: detail.queue, visit.links) }
-                    }
-                    if !links.dependentQueues.isEmpty {
-                        tag("dt", text: "needed in")
-                        tag("dd", text: links.dependentQueues.joined(separator: ", "))
-                    }
-                }
-                if let group = GroupSummary(detail), !group.terms.isOfRun {
-                    tag("p") { tag("a", .href(visit.links.group(group)), text: "Progress and members by state") }
-                }
-                let more = links.needCount - links.needs.count + links.dependentCount - links.dependents.count
-                if more > 0 { tag("p", .class("dim"), text: "\(QuantityText.grouped(more)) more") }
-                CommandLineView.markup(["graph", "\(detail.queue)/\(id)"])
-            }
-        }
     }
 
     private var raw: Markup {

@@ -1,11 +1,11 @@
 import Operations
 import SluiceOperator
 
-/// The reasons why an operation or a group has not ended, and the commands that help.
+/// The reasons why an operation or a group has not ended, and the buttons and commands that help.
 struct WaitPanel {
     let explanation: Explanation
     let detail: OperationDetail
-    let links: Links
+    let visit: Visit
 
     private var title: String {
         detail.isGroup ? "Why it has not ended" : detail.state == .executing ? "Now" : "Why it waits"
@@ -22,11 +22,27 @@ struct WaitPanel {
             for link in explanation.chain {
                 tag("p") {
                     "because "
-                    OperationLink.markup(link.situation.detail.id, queue: link.situation.queue, links)
+                    OperationLink.markup(link.situation.detail.id, queue: link.situation.queue, visit.links)
                     " " + link.sentence
                 }
             }
-            for fix in explanation.fixes { CommandLineView.markup(text: fix, label: "try") }
+            remedies
+        }
+    }
+
+    /// The pages of the dashboard that help. The other remedies are commands to copy.
+    @MarkupBuilder private var remedies: Markup {
+        let all = explanation.advice.map { ($0, RemedyLink($0, on: detail, visit)) }
+        let pages = all.compactMap(\.1)
+        if !pages.isEmpty {
+            tag("div", .class("remedies")) {
+                pages.enumerated().map { index, page in
+                    pages[..<index].contains(page) ? Markup.empty : page.markup
+                }
+            }
+        }
+        for (advice, page) in all where page == nil {
+            CommandLineView.markup(text: advice.remedy.command, label: "try")
         }
     }
 

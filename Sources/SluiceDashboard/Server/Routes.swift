@@ -47,6 +47,7 @@ struct Routes: Sendable {
         page(group, "") { visit in try OverviewPage(visit).content }
         page(group, "ops") { visit in try await OperationsPage(visit).content }
         page(group, "ops/:id") { visit in try await OperationPage(visit).content }
+        page(group, "graph") { visit in try await GraphPage(visit).content }
         page(group, "groups") { visit in try await GroupsPage(visit).content }
         page(group, "groups/show") { visit in try await GroupPage(visit).content }
         page(group, "queues") { visit in try QueuesPage(visit).content }

@@ -123,17 +123,3 @@ package struct GraphTree {
         return Span("\(style.cutMark) \(QuantityText.grouped(ids.count)) more: \(StateCounts.text(counts))", .dim)
     }
 }
-
-extension OperationGraph {
-    /// `10 operations: 5 finished, 1 executing, 4 blocked`, and `critical path 4m10s over 3` if an operation has
-    /// started.
-    package var summary: [String] {
-        let count = "\(QuantityText.grouped(order.count)) \(order.count == 1 ? "operation" : "operations")"
-        let counts = "\(count): \(StateCounts.text(self.counts))"
-        let path = criticalPath
-        guard path.milliseconds > 0 else { return [counts] }
-        return [
-            counts, "critical path \(DurationText.precise(.milliseconds(path.milliseconds))) over \(path.names.count)",
-        ]
-    }
-}

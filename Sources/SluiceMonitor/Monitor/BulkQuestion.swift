@@ -131,12 +131,3 @@ extension MonitorModel {
         return key == .escape || key == .character("q") ? [.stopWork] : []
     }
 }
-
-/// `2 ready, 1 executing`
-enum StateCounts {
-    static func text(_ counts: [OperationState: Int]) -> String {
-        OperationState.allCases.compactMap { state in
-            counts[state].map { "\(QuantityText.grouped($0)) \(state.rawValue)" }
-        }.joined(separator: ", ")
-    }
-}

@@ -26,15 +26,24 @@ package struct Explanation: Sendable {
         return "\(subject): \(first.reason.text)\(others)"
     }
 
+    /// A command that helps, with the queue of the explained operation.
+    package struct Advice: Sendable, Equatable {
+        package let remedy: Remedy
+        package let queue: String
+    }
+
     /// The commands that help, each once, including those for the operations in `chain`. Leaves out `explain` for
     /// operations that the chain explains already.
-    package var fixes: [String] {
+    package var advice: [Advice] {
         var seen: Set<String> = []
-        let explained = chain.map(\.situation.id)
-        let all = ([self] + chain).flatMap(\.reasons).compactMap(\.reason.fix).filter { fix in
-            fix.first != "explain" || !explained.contains { fix.last?.hasSuffix($0) ?? false }
+        let explained = Set(chain.map(\.situation.detail.id))
+        let all = ([self] + chain).flatMap { explanation in
+            explanation.reasons.compactMap(\.reason.fix).map { Advice(remedy: $0, queue: explanation.situation.queue) }
         }
-        return all.map { Program.command($0) }.filter { seen.insert($0).inserted }
+        return all.filter { advice in
+            if case .explain(let name) = advice.remedy, explained.contains(name.id) { return false }
+            return seen.insert(advice.remedy.command).inserted
+        }
     }
 
     /// The first operation that this one waits for, in any queue; nil = none.
@@ -60,7 +69,7 @@ package struct Explanation: Sendable {
             }
         }
         lines += chain.map { "  " + "because".padded(toWidth: 15) + SafeText.line("\($0.situation.id) \($0.sentence)") }
-        return lines + fixes.map { "  try:  " + SafeText.line($0) }
+        return lines + advice.map { "  try:  " + SafeText.line($0.remedy.command) }
     }
 
     /// The object that `docs/schema/explanation.json` describes.
@@ -108,7 +117,7 @@ package struct Explanation: Sendable {
             "code": .string(code),
             "text": .string(reason.text),
             "facts": .array(reason.facts.map { ["name": .string($0.name), "text": .string($0.text)] }),
-            "fix": JSONValue(reason.fix.map { Program.command($0) }),
+            "fix": JSONValue(reason.fix?.command),
         ]
     }
 }
@@ -117,6 +126,9 @@ package struct Explanation: Sendable {
 
 extension Situation {
     package var id: String { detail.id.description }
+
+    /// The name of the operation in its own queue.
+    var ownName: DependencyName { DependencyName(detail.id) }
 
     /// Whether a cancel of the whole queue has ended the waiting operation, and no sweep has cleared it away yet.
     package var isCancelledWithQueue: Bool { state == .cancelled && detail.record.state != .cancelled }

@@ -18,7 +18,7 @@ extension WaitRule {
         return WaitReason(
             "it is open: its opener has not closed it",
             detail.links.group.map { [.init("if abandoned", $0.text)] } ?? [],
-            fix: ["group", "close", situation.id]
+            fix: .closeGroup(situation.ownName)
         )
     }
 
@@ -58,7 +58,7 @@ extension Situation {
         return others > 0 ? facts + [.init("others", QuantityText.grouped(others))] : facts
     }
 
-    fileprivate var explainsMember: [String]? { waitingFor.first.map { ["explain", "\($0.dependency.name)"] } }
+    fileprivate var explainsMember: Remedy? { waitingFor.first.map { .explain($0.dependency.name) } }
 
     /// The members that have not finished, if the group has ended without them.
     package var failedMembers: [WaitReason.Fact] {
@@ -89,12 +89,12 @@ package struct NeededGroup {
 
     package var reason: WaitReason {
         guard detail.state == .dead, need.policy != .death else {
-            return WaitReason(start, [fact], fix: ["explain", "\(need.dependency.name)"])
+            return WaitReason(start, [fact], fix: .explain(need.dependency.name))
         }
         return WaitReason(
             "\(title) is dead: retry it",
             [fact],
-            fix: ["retry", "\(need.dependency.name)"]
+            fix: .retry(need.dependency.name)
         )
     }
 

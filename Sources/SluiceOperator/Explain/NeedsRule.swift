@@ -11,7 +11,7 @@ extension WaitRule {
         if links.isOpen, unmet.isEmpty {
             return WaitReason(
                 "its producer has not named all dependencies yet",
-                fix: ["release", situation.id]
+                fix: .release(situation.ownName)
             )
         }
         let waits = links.waitCount
@@ -30,14 +30,14 @@ extension WaitRule {
             )
         }
         guard let stuck else {
-            return WaitReason(text, facts, fix: unmet.first.map { ["explain", "\($0.dependency.name)"] })
+            return WaitReason(text, facts, fix: unmet.first.map { .explain($0.dependency.name) })
         }
         let isGone = stuck.state == nil
         return WaitReason(
             "\(text), of which \(stuck.dependency.name) \(isGone ? "is gone" : "is \(stuck.text)")",
             facts,
             fix: !isGone
-                ? ["retry", "\(stuck.dependency.name)"]
+                ? .retry(stuck.dependency.name)
                 : situation.wayWithout
         )
     }
@@ -45,23 +45,23 @@ extension WaitRule {
 
 extension Situation {
     /// The command that runs an ended operation again or shows its result; nil = none.
-    package var wayBack: [String]? {
+    package var wayBack: Remedy? {
         if detail.isGroup, state != .dead { return nil }
-        if state == .finished { return ["result", id] }
+        if state == .finished { return .showResult(ownName) }
         guard detail.cancel?.by == "dependency", let failed = detail.links.needs.first(where: { $0.isStuck }) else {
-            return ["retry", id]
+            return .retry(ownName)
         }
         // A retried operation would wait for the missing dependency; a new operation has no dependencies.
-        guard failed.state != nil else { return ["rerun", id] }
+        guard failed.state != nil else { return .rerun(ownName) }
         // A retry of the operation makes it wait until the group is retried.
         let isGroup = needed[failed.dependency.name]?.isGroup ?? false
-        return isGroup ? ["retry", id] : ["retry", "\(failed.dependency.name)", "--tree"]
+        return isGroup ? .retry(ownName) : .retryTree(failed.dependency.name)
     }
 
     /// The command that ends the wait for a dependency that never ends. A callback, or an operation that waits for its
     /// unique key, cannot be released.
-    fileprivate var wayWithout: [String] {
-        [detail.waitsForTurn || detail.links.callbackNeed != nil ? "cancel" : "release", id]
+    fileprivate var wayWithout: Remedy {
+        detail.waitsForTurn || detail.links.callbackNeed != nil ? .cancel(ownName) : .release(ownName)
     }
 
     /// Whether a dependency in another queue is missing although no end of it was reported. That queue's server has

@@ -17,10 +17,10 @@ package struct WaitReason: Sendable, Equatable {
     /// A clause that can follow "it does not run:", without a full stop.
     package var text: String
     package var facts: [Fact] = []
-    /// The words of a command of this program that removes the reason; nil = none.
-    package var fix: [String]?
+    /// A command that removes the reason; nil = none.
+    package var fix: Remedy?
 
-    package init(_ text: String, _ facts: [Fact] = [], fix: [String]? = nil) {
+    package init(_ text: String, _ facts: [Fact] = [], fix: Remedy? = nil) {
         self.text = text
         self.facts = facts
         self.fix = fix
@@ -65,7 +65,7 @@ extension WaitRule {
     package static let queueCancelled = WaitRule(code: "queueCancelled") { situation in
         guard situation.isCancelledWithQueue else { return nil }
         let cancel = situation.detail.cancel.map { " " + situation.text(of: $0) } ?? ""
-        let fix = situation.detail.isGroup ? nil : ["retry", situation.id]
+        let fix = situation.detail.isGroup ? nil : Remedy.retry(situation.ownName)
         return WaitReason("the whole queue was cancelled\(cancel)", fix: fix)
     }
 
@@ -75,7 +75,7 @@ extension WaitRule {
             "it is held, by \(hold.by) \(situation.ago(hold.at))",
             [.init("since", TimeText.rfc3339(hold.at))]
                 + (hold.reason.isEmpty ? [] : [WaitReason.Fact("reason", hold.reason)]),
-            fix: ["release", situation.id]
+            fix: .release(situation.ownName)
         )
     }
 
@@ -88,7 +88,7 @@ extension WaitRule {
         return WaitReason(
             "it waits for its turn at the unique key \(OperationsError.quoted(key))\(whose)",
             [.init("unique", key)] + (holder.map { [.init("holder", "\($0)")] } ?? []),
-            fix: holder.map { [isStopping ? "show" : "cancel", "\($0)"] }
+            fix: holder.map { isStopping ? .show(DependencyName($0)) : .cancel(DependencyName($0)) }
         )
     }
 
@@ -99,7 +99,7 @@ extension WaitRule {
             "a standing cancel will cancel it before it starts; set \(situation.ago(cancel.setAt)) "
                 + "by \(cancel.by)\(reason)",
             [.init("query", cancel.query), .init("ends", "in \(situation.left(until: cancel.endsAt))")],
-            fix: ["cancels", "rm", "\(situation.queue)/\(cancel.id)"]
+            fix: .removeStandingCancel(cancel.id, queue: situation.queue)
         )
     }
 
@@ -109,7 +109,7 @@ extension WaitRule {
         return WaitReason(
             "a cancel was requested \(situation.text(of: cancel))",
             [.init("worker", acknowledged ?? "not acknowledged yet")],
-            fix: ["cancel", situation.id, "--wait"]
+            fix: .waitForCancel(situation.ownName)
         )
     }
 
@@ -125,7 +125,7 @@ extension WaitRule {
                 .init("lease", "ended \(situation.ago(max(owner.leaseUntil, situation.snapshot.leaseFloor)))"),
                 .init("heartbeat", situation.ago(owner.beatAt)),
             ],
-            fix: isServed ? nil : ["worker", "-q", situation.queue]
+            fix: isServed ? nil : .startWorker(queue: situation.queue, handler: nil)
         )
     }
 
@@ -143,7 +143,7 @@ extension WaitRule {
                     "ends in \(DurationText.short(.milliseconds(left))); then another worker recovers the operation"
                 ),
             ],
-            fix: ["workers", "show", owner.worker]
+            fix: .showWorker(owner.worker)
         )
     }
 
@@ -158,7 +158,7 @@ extension WaitRule {
         return WaitReason(
             "it runs on \(label)" + (started > 0 ? ", started \(situation.ago(started))" : ""),
             facts,
-            fix: ["logs", situation.id, "-f"]
+            fix: .followLog(situation.ownName)
         )
     }
 }
@@ -174,7 +174,7 @@ extension WaitRule {
         return WaitReason(
             "it is not due for \(situation.left(until: due))",
             [.init("due", TimeText.rfc3339(due))],
-            fix: ["retry", situation.id]
+            fix: .retry(situation.ownName)
         )
     }
 
@@ -188,7 +188,7 @@ extension WaitRule {
         return WaitReason(
             "it has snoozed: its body runs again in \(situation.left(until: until)), in the same attempt",
             facts,
-            fix: ["retry", situation.id]
+            fix: .retry(situation.ownName)
         )
     }
 
@@ -203,7 +203,7 @@ extension WaitRule {
         return WaitReason(
             "an attempt failed, and the next one is due in \(situation.left(until: detail.record.dueAt))",
             facts,
-            fix: ["retry", situation.id]
+            fix: .retry(situation.ownName)
         )
     }
 
@@ -236,7 +236,7 @@ extension WaitRule {
         return WaitReason(
             sentence,
             facts,
-            fix: ["queue", "resume", situation.queue]
+            fix: .resumeQueue(situation.queue)
         )
     }
 
@@ -254,7 +254,7 @@ extension WaitRule {
             "the limit of queue \(situation.queue) is reached: \(QuantityText.grouped(executing)) of "
                 + "\(QuantityText.grouped(limit)) operations run",
             facts,
-            fix: ["queue", "limit", situation.queue, "concurrency=\(min(2 * limit, QueueLimit.most))"]
+            fix: .limitQueue(situation.queue, setting: "concurrency=\(min(2 * limit, QueueLimit.most))")
         )
     }
 
@@ -269,7 +269,7 @@ extension WaitRule {
         return WaitReason(
             "the rate of queue \(situation.queue) is reached: \(LimitText.text(rate))",
             facts,
-            fix: ["queue", "limit", situation.queue, "rate=\(min(2 * rate.count, QueueLimit.most))/\(period)"]
+            fix: .limitQueue(situation.queue, setting: "rate=\(min(2 * rate.count, QueueLimit.most))/\(period)")
         )
     }
 
@@ -284,9 +284,10 @@ extension WaitRule {
             "the limit of key \(key.row.key) is reached: \(QuantityText.grouped(key.row.executing)) of "
                 + "\(QuantityText.grouped(limit)) operations run",
             facts,
-            fix: [
-                "queue", "limit", situation.queue, "key:\(key.row.key).concurrency=\(min(2 * limit, QueueLimit.most))",
-            ]
+            fix: .limitKey(
+                queue: situation.queue,
+                setting: "key:\(key.row.key).concurrency=\(min(2 * limit, QueueLimit.most))"
+            )
         )
     }
 
@@ -301,10 +302,10 @@ extension WaitRule {
                 .init("next start", "in \(DurationText.precise(.milliseconds(milliseconds)))"),
                 .init("of the key wait", QuantityText.grouped(key.row.waiting)),
             ],
-            fix: [
-                "queue", "limit", situation.queue,
-                "key:\(key.row.key).rate=\(min(2 * rate.count, QueueLimit.most))/\(period)",
-            ]
+            fix: .limitKey(
+                queue: situation.queue,
+                setting: "key:\(key.row.key).rate=\(min(2 * rate.count, QueueLimit.most))/\(period)"
+            )
         )
     }
 
@@ -317,9 +318,10 @@ extension WaitRule {
             "other operations of limit key \(key.row.key) come first: keys share the queue by weight, and only "
                 + "\(QuantityText.grouped(weight)) of this key \(weight == 1 ? "waits" : "wait") in a lane at a time",
             [.init("of the key wait", QuantityText.grouped(key.row.waiting))],
-            fix: [
-                "queue", "limit", situation.queue, "key:\(key.row.key).weight=\(min(2 * weight, QueueLimit.heaviest))",
-            ]
+            fix: .limitKey(
+                queue: situation.queue,
+                setting: "key:\(key.row.key).weight=\(min(2 * weight, QueueLimit.heaviest))"
+            )
         )
     }
 
@@ -332,7 +334,7 @@ extension WaitRule {
         return WaitReason(
             "no live worker serves queue \(situation.queue)",
             facts,
-            fix: ["worker", "-q", situation.queue]
+            fix: .startWorker(queue: situation.queue, handler: nil)
         )
     }
 
@@ -345,7 +347,7 @@ extension WaitRule {
         return WaitReason(
             "no live worker of queue \(situation.queue) knows the name \(situation.name)",
             [.init("known", known.isEmpty ? "none" : known.prefix(20).joined(separator: ", ") + more)],
-            fix: ["worker", "-q", situation.queue, "--handler", "\(situation.name)=PROGRAM"]
+            fix: .startWorker(queue: situation.queue, handler: situation.name)
         )
     }
 
@@ -357,7 +359,8 @@ extension WaitRule {
         return WaitReason(
             "the workers that know its name take no new operations",
             facts,
-            fix: quiet.map { ["workers", "resume", $0.label] } ?? ["worker", "-q", situation.queue]
+            fix: quiet.map { .resumeWorker(.init(id: $0.row.worker, label: $0.label)) }
+                ?? .startWorker(queue: situation.queue, handler: nil)
         )
     }
 
@@ -368,7 +371,7 @@ extension WaitRule {
         return WaitReason(
             "no slot is free: \(busy) of \(slots) slots of the workers that know its name are busy",
             [.init("workers", situation.takers.prefix(5).map(\.label).joined(separator: ", "))],
-            fix: ["list", "state:executing"]
+            fix: .listExecuting
         )
     }
 
@@ -387,7 +390,7 @@ extension WaitRule {
         return WaitReason(
             "\(least)\(count) \(backlog.count == 1 ? "operation is" : "operations are") ahead of it",
             facts,
-            fix: ["worker", "-q", situation.queue]
+            fix: .startWorker(queue: situation.queue, handler: nil)
         )
     }
 
@@ -403,6 +406,6 @@ extension WaitRule {
     private static func refused(_ situation: Situation, _ refusals: [WriteRefusal]) -> WaitReason? {
         guard !situation.state.isTerminal, let first = refusals.first else { return nil }
         let others = refusals.dropFirst().map { WaitReason.Fact("also", $0.sentence) }
-        return WaitReason(first.sentence, others + [.init("try", first.fix)], fix: ["doctor"])
+        return WaitReason(first.sentence, others + [.init("try", first.fix)], fix: .examine)
     }
 }

@@ -6,8 +6,10 @@ extension OperationGraph {
     package struct Edge: Sendable {
         package let dependency: DependencyName
         package let dependent: DependencyName
-        /// The policy; nil if it was not read because the dependent has many dependencies.
-        package let policy: NeedPolicy?
+        /// The dependency as its dependent stores it; nil if it was not read because there are many.
+        package let need: OperationNeeds.Need?
+
+        package var policy: NeedPolicy? { need?.policy }
     }
 
     /// The edges, in the order of the dependents.
@@ -18,7 +20,7 @@ extension OperationGraph {
                 let need = node.detail.links.needs.first {
                     $0.dependency.id == dependency.id && ($0.dependency.queue ?? node.detail.queue) == dependency.queue
                 }
-                return Edge(dependency: dependency, dependent: id, policy: need?.policy)
+                return Edge(dependency: dependency, dependent: id, need: need)
             }
         }
     }

@@ -23,8 +23,11 @@ package struct OperationGraph: Sendable {
     }
 
     package private(set) var nodes: [DependencyName: Node] = [:]
+    /// All operations: first those without dependencies, then those whose dependencies are in earlier levels. A level
+    /// is sorted by name.
+    package private(set) var levels: [[DependencyName]] = []
     /// All operations, each after its dependencies; within a level sorted by name.
-    package private(set) var order: [DependencyName] = []
+    package var order: [DependencyName] { levels.flatMap { $0 } }
     /// Whether operations are missing because the graph has more than the limit.
     package private(set) var isCutShort = false
     /// The server time at which the graph was read, in milliseconds.
@@ -42,7 +45,7 @@ package struct OperationGraph: Sendable {
         for id in nodes.keys { nodes[id]?.dependents.sort() }
         self.isCutShort = isCutShort
         self.time = time
-        order = sorted()
+        levels = sorted()
     }
 
     /// The operations without dependencies in the graph.
@@ -52,20 +55,20 @@ package struct OperationGraph: Sendable {
         nodes.values.reduce(into: [:]) { $0[$1.detail.state, default: 0] += 1 }
     }
 
-    private func sorted() -> [DependencyName] {
+    private func sorted() -> [[DependencyName]] {
         var open = nodes.mapValues(\.needs.count)
-        var layer = open.filter { $0.value == 0 }.map(\.key).sorted()
-        var order: [DependencyName] = []
-        while !layer.isEmpty {
-            order += layer
+        var level = open.filter { $0.value == 0 }.map(\.key).sorted()
+        var levels: [[DependencyName]] = []
+        while !level.isEmpty {
+            levels.append(level)
             var next: [DependencyName] = []
-            for dependent in layer.flatMap({ nodes[$0]?.dependents ?? [] }) {
+            for dependent in level.flatMap({ nodes[$0]?.dependents ?? [] }) {
                 open[dependent, default: 0] -= 1
                 if open[dependent] == 0 { next.append(dependent) }
             }
-            layer = next.sorted()
+            level = next.sorted()
         }
-        return order
+        return levels
     }
 
     /// The path with the longest sum of runs, and this sum in milliseconds. Operations that have not started count as
@@ -87,82 +90,4 @@ package struct OperationGraph: Sendable {
         }
         return (path.reversed(), longest[last]?.time ?? 0)
     }
-}
-
-extension MonitorBroker {
-    /// Reads the operations connected with an operation by dependencies, in both directions, nearest first.
-    ///
-    /// - Parameters:
-    ///   - id: the operation at which the search begins.
-    ///   - limit: the most operations to read.
-    /// - Returns: nil if the operation does not exist.
-    package func graph(of id: OperationID, queue: String, limit: Int) async throws -> OperationGraph? {
-        let subject = DependencyName(id, queue: queue)
-        var seen: Set<DependencyName> = [subject]
-        var frontier = [subject]
-        var details: [OperationDetail] = []
-        var needs: [DependencyName: [DependencyName]] = [:]
-        var isCutShort = false
-        while !frontier.isEmpty {
-            let layer = try await allDetails(frontier)
-            details += layer
-            frontier = []
-            for detail in layer {
-                let dependencies = try await dependencies(of: detail)
-                needs[detail.name] = dependencies
-                // The graph stores dependencies only. Dependents are read to find more operations, until the limit is
-                // reached.
-                let dependents = isCutShort ? [] : try await dependents(of: detail, limit: limit + 1)
-                for other in dependencies + dependents where !seen.contains(other) {
-                    guard seen.count < limit else {
-                        isCutShort = true
-                        break
-                    }
-                    seen.insert(other)
-                    frontier.append(other)
-                }
-            }
-        }
-        guard !details.isEmpty else { return nil }
-        let time = try await snapshot(queue: queue, executingRows: 0).time
-        return OperationGraph(details, needs: needs, isCutShort: isCutShort, time: time)
-    }
-
-    private func dependencies(of detail: OperationDetail) async throws -> [DependencyName] {
-        let links = detail.links
-        let names =
-            links.needCount <= links.needs.count
-            ? links.needs.map(\.dependency.name)
-            : try await edges(.needs, of: detail.id, queue: detail.queue)
-        return names.map { $0.from(detail.queue) }
-    }
-
-    private func dependents(of detail: OperationDetail, limit: Int) async throws -> [DependencyName] {
-        let links = detail.links
-        let names =
-            links.dependentCount <= links.dependents.count && links.dependentQueues.isEmpty
-            ? links.dependents.map { DependencyName($0) }
-            : try await edges(.dependents, of: detail.id, limit: limit, queue: detail.queue)
-        return names.map { $0.from(detail.queue) }
-    }
-
-    /// Reads the details of any number of operations in any queues. Unknown operations are left out.
-    private func allDetails(_ names: [DependencyName]) async throws -> [OperationDetail] {
-        var all: [OperationDetail] = []
-        for (queue, names) in Dictionary(grouping: names, by: \.queue).sorted(by: { ($0.key ?? "") < ($1.key ?? "") }) {
-            guard let queue else { continue }
-            all += try await allDetails(names.map(\.id), queue: queue).compactMap { $0 }
-        }
-        return all
-    }
-}
-
-extension OperationDetail {
-    /// The name of the operation, with its queue.
-    package var name: DependencyName { DependencyName(id, queue: queue) }
-}
-
-extension DependencyName {
-    /// Adds the queue to a name that has none, because it refers to the queue that stores it.
-    fileprivate func from(_ queue: String) -> DependencyName { DependencyName(id, queue: self.queue ?? queue) }
 }
