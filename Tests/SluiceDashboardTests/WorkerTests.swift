@@ -35,6 +35,37 @@ struct WorkerTests {
         #expect(try await desk("/workers").text.contains("/workers/show?id=\(worker)"))
     }
 
+    @Test("All workers of a host are made quiet and stopped, those of other hosts are not")
+    func hosts() async throws {
+        let other = WorkerID()
+        for (worker, host) in [(worker, "h<1>"), (WorkerID(), "h<1>"), (other, "h2")] {
+            let info = WorkerInfo(
+                host: host,
+                pid: 7,
+                name: "w",
+                slots: 1,
+                queues: ["mail"],
+                handles: [],
+                version: "1",
+                startedAt: 0
+            )
+            var beat = Beat(worker: worker, epoch: 1, leaseMilliseconds: 60_000, intervalMilliseconds: 5_000, info: [])
+            beat.info = info.encoded()
+            _ = try desk.broker.beat(beat, queue: "mail")
+        }
+        let list = try await desk("/workers").text
+        #expect(list.contains("/workers/hosts/stop?host=h%3C1%3E") && list.contains("/workers/hosts/quiet?host=h2"))
+        let question = try await desk("/workers/hosts/stop?host=h%3C1%3E")
+        #expect(question.status == 200 && question.text.contains("workers stop --host &#39;h&lt;1&gt;&#39;"))
+        #expect(try await desk("/workers/hosts/stop?host=h%3C1%3E", .post, as: .operate).status == 403)
+        #expect(try await desk("/workers/hosts/quiet?host=h%3C1%3E", .post, as: .operate).status == 303)
+        #expect(try await desk("/workers/hosts/quiet?host=h%3C1%3E", .post).status == 409)
+        #expect(try await desk("/workers/hosts/stop?host=h%3C1%3E", .post).location == "/workers?outcome=hostAsked")
+        #expect(try await desk("/workers/hosts/stop?host=none", .post).status == 404)
+        let rows = try await desk.broker.snapshot(queue: "mail", executingRows: 0).workers
+        for row in rows { #expect((row.settings.course?.value == .stop) == (row.worker != other.description)) }
+    }
+
     @Test("The page of a worker draws and lists what it has ended, and nothing that another one ended")
     func ended() async throws {
         let id = try await start()

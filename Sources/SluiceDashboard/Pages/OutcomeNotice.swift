@@ -3,7 +3,7 @@
 /// The link has only a code, so that a link from elsewhere cannot show a text of its own.
 enum OutcomeNotice: String, CaseIterable {
     case cancelled, requested, retried, held, released, removed, paused, resumed, limited
-    case scheduleRan, scheduleJoined, schedulesPaused, schedulesResumed, schedulesRemoved, workerAsked
+    case scheduleRan, scheduleJoined, schedulesPaused, schedulesResumed, schedulesRemoved, workerAsked, hostAsked
 
     var text: String {
         switch self {
@@ -21,6 +21,7 @@ enum OutcomeNotice: String, CaseIterable {
         case .schedulesPaused: "Paused. Nothing is enqueued until it is resumed."
         case .schedulesResumed: "Resumed, from the next instant on."
         case .workerAsked: "The request is stored. The worker obeys with its next heartbeat."
+        case .hostAsked: "The requests are stored. Each worker obeys with its next heartbeat."
         case .schedulesRemoved: "Removed. Operations already enqueued stay."
         }
     }

@@ -14,6 +14,7 @@ struct WorkersPage {
 
     var content: PageContent {
         PageContent("Workers", .workers, command: ["workers", "ls"], holdsStill: true) {
+            OutcomeNotice.markup(visit)
             tag("div", .class("title")) {
                 tag("h1", text: "Workers")
                 tag("span", .class("dim"), text: summary)
@@ -23,6 +24,7 @@ struct WorkersPage {
                     ? Empty.markup("No worker runs, so nothing is executed. Start one:", command: ["worker"])
                     : TableView.markup("Workers", Self.columns, board.workers.map(row))
             }
+            hosts
             if !board.lost.isEmpty {
                 tag("section") {
                     tag("h2", text: "Lost in the last 24 hours, newest first")
@@ -84,6 +86,46 @@ struct WorkersPage {
                 .named("aria-label", "used slots")
             ) { "" }
         }
+    }
+
+    private static let hostColumns = ["Host", "Workers", "Slots", "Memory", ""]
+
+    @MarkupBuilder private var hosts: Markup {
+        let hosts = HostSummary.all(board)
+        if !hosts.isEmpty {
+            tag("section") {
+                tag("h2", text: "Hosts")
+                TableView.markup("Hosts", Self.hostColumns, hosts.map(hostRow))
+            }
+        }
+    }
+
+    private func hostRow(_ host: HostSummary) -> [Cell] {
+        let infos = host.workers.compactMap(\.info)
+        let busy = host.workers.reduce(0) { $0 + $1.inFlight }
+        return [
+            Cell("Host", "name") { host.host },
+            .count("Workers", host.workers.count),
+            .measure(
+                "Slots",
+                "\(QuantityText.grouped(busy))/\(QuantityText.grouped(infos.reduce(0) { $0 + $1.slots }))"
+            ),
+            .measure("Memory", QuantityText.bytes(infos.reduce(0) { $0 + $1.residentBytes })),
+            Cell("Change", "actions") {
+                HostRoutes.actions.map { action in
+                    guard visit.may(action.permission), host.workers.contains(where: action.isPossible) else {
+                        return .empty
+                    }
+                    return tag(
+                        "a",
+                        .class("button"),
+                        .href(HostRoutes.link(action, host.host, visit.links)),
+                        .named("aria-label", "\(action.title) all workers of host \(host.host)"),
+                        text: action.title
+                    )
+                }
+            },
+        ]
     }
 
     private static let shownRuns = 8

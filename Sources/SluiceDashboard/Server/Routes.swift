@@ -72,6 +72,7 @@ struct Routes: Sendable {
             ActionRoutes(routes: self).add(to: group)
             ScheduleRoutes(routes: self).add(to: group)
             WorkerRoutes(routes: self).add(to: group)
+            HostRoutes(routes: self).add(to: group)
         }
     }
 
