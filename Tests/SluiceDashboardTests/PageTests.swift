@@ -15,7 +15,9 @@ struct PageTests {
         let operation = "/ops/\(id)"
         let confirmations = OperationAction.allCases.map { "\(operation)/\($0.rawValue)?queue=mail" }
         return [
-            "/", "/ops", "/ops?state=dead", "/ops?q=tag%3Ax", "\(operation)?queue=mail", operation, "/queues",
+            "/", "/ops", "/ops?state=dead", "/ops?q=tag%3Ax", "/ops/new",
+            "/ops/new?name=Send&queue=mail", "\(operation)/edit?queue=mail", "\(operation)/rerun?queue=mail",
+            "\(operation)?queue=mail", operation, "/queues",
             "/workers", "/schedules", "/schedules?queue=mail", "/schedules/show?queue=mail&id=none",
             "/schedules/pause?schedule=mail%2Fnone",
             "/groups", "/groups?all=yes", "/groups/show?id=\(id)&queue=mail", "/graph?id=\(id)&queue=mail",

@@ -78,7 +78,7 @@ package struct EditVerb: Verb {
             throw CLIError.usage("no ids; nothing was edited", fix: "\(Program.name) edit ID")
         }
         let client = try await invocation.connect()
-        let wanted = Wanted(priority: priority, at: at, delay: delay, tags: tag.isEmpty ? nil : tag)
+        let wanted = EditRequest(priority: priority, at: at, delay: delay, tags: tag.isEmpty ? nil : tag)
         let edits = isInteractive ? TextEditor(invocation) : nil
         let editing = Editing(client: client, wanted: wanted, editor: edits)
         let states = OperationState.allCases.filter(\.isWaiting)
@@ -96,22 +96,11 @@ package struct EditVerb: Verb {
     }
 }
 
-/// The requested changes; nil = unchanged.
-private struct Wanted: Sendable {
-    var priority: OperationPriority?
-    /// Milliseconds since 1970.
-    var at: Int64?
-    var delay: Duration?
-    var tags: [String]?
-
-    init(priority: OperationPriority?, at: Int64?, delay: Duration?, tags: [String]?) {
-        (self.priority, self.at, self.delay, self.tags) = (priority, at, delay, tags)
-    }
-
+extension EditRequest {
     /// Reads the person's changes in the editor.
     ///
     /// - Throws: `.usage` if a value cannot be read.
-    init(_ edited: JSONValue, of detail: OperationDetail, _ envelope: OperationEnvelope) throws {
+    fileprivate init(_ edited: JSONValue, of detail: OperationDetail, _ envelope: OperationEnvelope) throws {
         let header = detail.record.header
         let priority = edited["priority"]?.stringValue.flatMap { OperationPriority(rawValue: $0) }
         guard let priority, let tags = edited["tags"]?.arrayValue?.map(\.stringValue), !tags.contains(nil) else {
@@ -121,34 +110,16 @@ private struct Wanted: Sendable {
         let time = edited["at"]?.stringValue
         self.init(
             priority: priority == header.priority ? nil : priority,
-            at: time == Self.time(of: detail) ? nil : try time.map(TimeText.parse),
-            delay: nil,
+            at: time == detail.dueText ? nil : try time.map(TimeText.parse),
             tags: texts == envelope.tags ? nil : texts
         )
-    }
-
-    /// The time at which the operation becomes due; nil if it does not wait for a time.
-    static func time(of detail: OperationDetail) -> String? {
-        [.scheduled, .retrying].contains(detail.state) ? TimeText.rfc3339(detail.record.dueAt) : nil
-    }
-
-    func delayMilliseconds(_ now: Int64) throws -> Int64? {
-        if let delay { return delay.wholeMilliseconds }
-        guard let at else { return nil }
-        guard at > now else {
-            throw OperationsError(
-                .refused,
-                "cannot wait for \(TimeText.rfc3339(at)), which is in the past; to start it now: \(Program.name) retry ID"
-            )
-        }
-        return try TimeLimit.delay(until: Double(at), now: now)
     }
 }
 
 /// Edits operations of a queue.
 private struct Editing: Sendable {
     let client: SluiceClient
-    let wanted: Wanted
+    let wanted: EditRequest
     /// The editor; nil = the options name the changes.
     let editor: TextEditor?
 
@@ -180,51 +151,24 @@ private struct Editing: Sendable {
         }
         let outcomes = try await client.broker.edit(targets.map(\.edit), by: SluiceClient.identity, queue: queue)
         for (target, outcome) in zip(targets, outcomes) {
-            guard let refusal = Self.refusal(outcome) else { continue }
+            guard let refusal = outcome.refusal else { continue }
             let location = Location(queue: queue, id: target.edit.record.header.id)
             rows[target.index] = .init(location, refusal.text, refusal.name, refusal.result)
         }
         return rows
     }
 
-    private static func refusal(_ outcome: EditOutcome) -> (
-        result: OperationOutcome.Result, text: String, name: String
-    )? {
-        switch outcome {
-        case .done: nil
-        case .outdated: (.refused, "was changed by another client; edit it again", "refused")
-        case .refused(let state): (.refused, "is \(state.rawValue)", "refused")
-        case .unknown: (.unknown, "is unknown", "unknown")
-        }
-    }
-
     private func edit(_ detail: OperationDetail, _ now: Int64) throws -> OperationEdit {
-        guard detail.links.group == nil else {
-            throw OperationsError(.refused, GroupSummary.refusal(of: "edit", detail.id))
+        guard let editor, detail.state.isWaiting, detail.links.group == nil else {
+            return try wanted.edit(detail, client.seal, now: now)
         }
-        guard detail.state.isWaiting else { return OperationEdit(detail.record) }
-        var wanted = wanted
-        if let editor {
-            let envelope = try client.verifiedEnvelope(detail)
-            let text: JSONValue = [
-                "priority": .string(detail.record.header.priority.rawValue),
-                "at": Wanted.time(of: detail).map { .string($0) } ?? .null,
-                "tags": .array(envelope.tags.map { .string($0) }),
-            ]
-            let saved = try JSONValue(parsing: try editor.edit(Array(text.serialized().utf8), of: "operation"))
-            wanted = try Wanted(saved, of: detail, envelope)
-        }
-        var bytes: [UInt8]?
-        if let tags = wanted.tags {
-            var envelope = try client.verifiedEnvelope(detail)
-            envelope.tags = tags
-            bytes = try client.sealed(envelope, for: detail)
-        }
-        return OperationEdit(
-            detail.record,
-            priority: wanted.priority,
-            delayMilliseconds: try wanted.delayMilliseconds(now),
-            envelope: bytes
-        )
+        let envelope = try detail.verifiedEnvelope(client.seal)
+        let text: JSONValue = [
+            "priority": .string(detail.record.header.priority.rawValue),
+            "at": JSONValue(detail.dueText),
+            "tags": .array(envelope.tags.map { .string($0) }),
+        ]
+        let saved = try JSONValue(parsing: try editor.edit(Array(text.serialized().utf8), of: "operation"))
+        return try EditRequest(saved, of: detail, envelope).edit(detail, client.seal, now: now)
     }
 }

@@ -113,25 +113,11 @@ private struct Rerun: Sendable {
     }
 
     private func operation(_ detail: OperationDetail, delay: Int64) throws -> NewOperation {
-        let header = detail.record.header
-        guard detail.links.group == nil else {
-            throw OperationsError(.refused, GroupSummary.refusal(of: "rerun", header.id))
+        var operation = try detail.rerun(client.seal, context: TraceContext.ofThisProcess) { envelope in
+            envelope.arguments = try arguments(envelope.arguments)
         }
-        var envelope = try client.verifiedEnvelope(detail)
-        envelope.arguments = try arguments(envelope.arguments)
-        envelope.rerunOf = header.id
-        let headers = TraceContext.headers(ofRerun: envelope.headers)
-        envelope.headers = TraceContext.add(TraceContext.ofThisProcess, to: headers)
-        envelope.schedule = nil
-        try envelope.validate()
-        return NewOperation(
-            id: OperationID(),
-            tracked: true,
-            priority: header.priority,
-            delayMilliseconds: delay,
-            expiresMilliseconds: 0,
-            envelope: envelope.encoded()
-        )
+        operation.delayMilliseconds = delay
+        return operation
     }
 
     private func arguments(_ old: [UInt8]) throws -> [UInt8] {

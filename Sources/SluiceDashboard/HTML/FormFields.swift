@@ -15,6 +15,11 @@ struct FormFields: Sendable, Equatable {
     /// The value of a field; nil if it is absent or empty. Of several fields with this name, the first counts.
     subscript(name: String) -> String? { fields[name]?.first.flatMap { $0.isEmpty ? nil : $0 } }
 
+    /// Makes fields from values.
+    init(_ values: KeyValuePairs<String, String>) {
+        for (name, value) in values { fields[name] = [value] }
+    }
+
     /// The values of all fields with a name, such as check boxes, in order and without empty ones.
     func all(_ name: String) -> [String] { (fields[name] ?? []).filter { !$0.isEmpty } }
 

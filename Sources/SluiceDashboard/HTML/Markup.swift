@@ -20,6 +20,9 @@ struct Markup: Sendable, Equatable {
     /// Text that is shown as it is, for values of form fields, which must come back unchanged.
     fileprivate init(unchanged text: String) { html = Self.escaped(text) }
 
+    /// Text that a person edits in a `textarea`. A browser drops the first line break there, so there is one more.
+    init(typed text: String) { self.init(unchanged: "\n" + text) }
+
     static func + (left: Markup, right: Markup) -> Markup { Markup(html: left.html + right.html) }
 
     private static func escaped(_ text: String) -> String {

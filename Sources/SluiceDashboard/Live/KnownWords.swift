@@ -30,18 +30,25 @@ final class KnownWords: Sendable {
         }
     }
 
+    /// The names that were seen, sorted.
+    func names(_ board: Board?) -> [String] {
+        names.withLock { names in
+            for entry in board?.executing ?? [] { names.add(entry.row.name) }
+            for name in board?.snapshot.queues.flatMap(\.unhandled) ?? [] { names.add(name.name) }
+            return names.sorted
+        }
+    }
+
     /// The fields of the query language, and what is known of their values.
     func suggestions(_ board: Board?) -> JSONValue {
         let snapshot = board?.snapshot
-        for entry in board?.executing ?? [] { names.withLock { $0.add(entry.row.name) } }
-        for name in snapshot?.queues.flatMap(\.unhandled) ?? [] { names.withLock { $0.add(name.name) } }
         let values: [(OperationQuery.Field, [String])] = [
             (.state, OperationState.allCases.map(\.rawValue)),
             (.priority, OperationPriority.allCases.map(\.rawValue)),
             (.queue, snapshot?.queues.map(\.queue) ?? []),
             (.worker, board?.workers.map(\.label) ?? []),
             (.limitKey, Set(snapshot?.queues.flatMap(\.limitKeys).map(\.key) ?? []).sorted()),
-            (.name, names.withLock(\.sorted)), (.tag, tags.withLock(\.sorted)),
+            (.name, names(board)), (.tag, tags.withLock(\.sorted)),
         ]
         return [
             "v": 1,

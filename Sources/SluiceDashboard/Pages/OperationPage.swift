@@ -88,14 +88,19 @@ struct OperationPage {
         let offered = OperationAction.allCases.filter {
             $0.kind.allowed.contains(detail.state) && visit.may($0.permission)
         }
-        guard !offered.isEmpty else { return nil }
+        var changes = offered.map { ($0.rawValue, $0.title, $0.buttonClass(in: detail.state)) }
+        if detail.links.group == nil {
+            if detail.state.isWaiting, visit.may(.edit) { changes.append(("edit", "Edit", "button")) }
+            if visit.may(.rerun) { changes.append(("rerun", "Rerun", "button")) }
+        }
+        guard !changes.isEmpty else { return nil }
         return tag("div", .class("actions")) {
-            offered.map { action in
+            changes.map { path, title, style in
                 tag(
                     "a",
-                    .class(action.buttonClass(in: detail.state)),
-                    .href(visit.links.to("ops", id, action.rawValue, query: ["queue": detail.queue])),
-                    text: action.title
+                    .class(style),
+                    .href(visit.links.to("ops", id, path, query: ["queue": detail.queue])),
+                    text: title
                 )
             }
         }

@@ -100,13 +100,18 @@ struct OperationsPage {
     // MARK: Query
 
     private var search: Markup {
-        SearchForm.markup(
-            "ops",
-            typed: typed,
-            placeholder: "queue:mail name:Send* age:>10m args.user.id:42 error:\"timed out\"",
-            visit.links,
-            keeping: [("state", state?.rawValue)]
-        )
+        tag("div", .class("beside")) {
+            SearchForm.markup(
+                "ops",
+                typed: typed,
+                placeholder: "queue:mail name:Send* age:>10m args.user.id:42 error:\"timed out\"",
+                visit.links,
+                keeping: [("state", state?.rawValue)]
+            )
+            if visit.may(.enqueue) {
+                tag("a", .class("button"), .href(visit.links.to("ops", "new")), text: "New operation")
+            }
+        }
     }
 
     // MARK: Rows

@@ -3,6 +3,7 @@
 /// The link has only a code, so that a link from elsewhere cannot show a text of its own.
 enum OutcomeNotice: String, CaseIterable {
     case cancelled, requested, retried, held, released, removed, paused, resumed, limited
+    case edited, rerun, enqueued
     case scheduleRan, scheduleJoined, schedulesPaused, schedulesResumed, schedulesRemoved, workerAsked, hostAsked
 
     var text: String {
@@ -15,6 +16,9 @@ enum OutcomeNotice: String, CaseIterable {
         case .removed: "The operation is removed."
         case .paused: "The queue is paused. Running operations continue."
         case .limited: "The limits are set. They hold for the next starts."
+        case .edited: "The operation is changed."
+        case .rerun: "This new operation is enqueued. The old one stays as it is."
+        case .enqueued: "The operation is enqueued."
         case .resumed: "The queue is resumed."
         case .scheduleRan: "The schedule has enqueued an operation."
         case .scheduleJoined: "An operation of the schedule is in flight already, so nothing was enqueued."

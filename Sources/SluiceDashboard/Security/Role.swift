@@ -17,6 +17,8 @@ package enum Role: String, Sendable, CaseIterable, Comparable {
 /// A right that an action needs.
 enum Permission: Sendable, CaseIterable {
     case cancel, retry, hold, release, pause, remove, limit
+    /// Changes an operation that waits, repeats one, or enqueues a new one.
+    case edit, rerun, enqueue
     /// Runs a schedule once more.
     case runSchedule
     case quietWorker
@@ -28,7 +30,7 @@ enum Permission: Sendable, CaseIterable {
     /// The lowest role with this right.
     var least: Role {
         switch self {
-        case .cancel, .retry, .hold, .release, .pause, .runSchedule, .quietWorker: .operate
+        case .cancel, .retry, .hold, .release, .pause, .edit, .rerun, .enqueue, .runSchedule, .quietWorker: .operate
         case .remove, .limit, .all, .changeWorker: .admin
         }
     }

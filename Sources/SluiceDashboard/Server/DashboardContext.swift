@@ -29,6 +29,8 @@ struct DashboardContext: RequestContext, RemoteAddressRequestContext {
 enum Limits {
     /// The most bytes of a body.
     static let body = 1 << 20
+    /// The most bytes of a form with arguments. Most characters of JSON have three bytes there.
+    static let operationForm = 4 << 20
     /// The most bytes of all headers.
     static let headers = 32 << 10
     static let headerCount = 100

@@ -87,7 +87,11 @@ struct Gate: RouterMiddleware {
 
     private func failure(_ error: any Error) -> PageFailure {
         if error is NIOTooManyBytesError {
-            return PageFailure(status: .contentTooLarge, title: "Too large", message: "A request has at most 1 MB.")
+            return PageFailure(
+                status: .contentTooLarge,
+                title: "Too large",
+                message: "A request has at most 1 MB, and at most 4 MB with the arguments of an operation."
+            )
         }
         if error is RequestLimit.Busy {
             return PageFailure(

@@ -93,8 +93,8 @@ extension Request {
     /// Reads the fields of a form.
     ///
     /// - Throws: `HTTPError` if the body is too large.
-    func form() async throws -> FormFields {
-        let body = try await body.collect(upTo: Limits.body)
+    func form(upTo most: Int = Limits.body) async throws -> FormFields {
+        let body = try await body.collect(upTo: most)
         return FormFields(String(buffer: body))
     }
 }

@@ -70,6 +70,7 @@ struct Routes: Sendable {
         ChangeRoutes(routes: self).add(to: group)
         if !site.options.isReadOnly {
             ActionRoutes(routes: self).add(to: group)
+            FormRoutes(routes: self).add(to: group)
             ScheduleRoutes(routes: self).add(to: group)
             WorkerRoutes(routes: self).add(to: group)
             HostRoutes(routes: self).add(to: group)
@@ -91,6 +92,16 @@ struct Routes: Sendable {
             }
             return Response.html(layout.document(content))
         }
+    }
+
+    /// Answers a form with a page, for example with the form again and what is wrong in it.
+    func answer(
+        _ content: PageContent,
+        status: HTTPResponse.Status,
+        _ request: Request,
+        _ context: DashboardContext
+    ) async throws -> Response {
+        .html(Layout(try await visit(request, context)).document(content), status: status)
     }
 
     private func visit(_ request: Request, _ context: DashboardContext) async throws -> Visit {
