@@ -67,6 +67,21 @@ struct GroupTests {
         #expect(!viewed.contains("/cancel?") && !viewed.contains("action=retry"))
     }
 
+    @Test("A group's page draws the runs of its members, and lists them in a table")
+    func runs() async throws {
+        let desk = Desk()
+        let id = try await open(desk, name: "nightly")
+        #expect(try await !desk("/groups/show?id=\(id)&queue=mail").text.contains("Runs of members"))
+        let worker = WorkerID()
+        let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 60_000, intervalMilliseconds: 5_000, info: [])
+        _ = try desk.broker.beat(beat, queue: "mail")
+        let claim = try await desk.broker.claim(ClaimRequest(worker: worker, epoch: 0, capacity: 2), queue: "mail")
+        #expect(claim.operations.count == 2)
+        let page = try await desk("/groups/show?id=\(id)&queue=mail").text
+        #expect(page.contains("Runs of members") && page.contains("2 runs; the table below has them"))
+        for operation in claim.operations { #expect(page.matches(of: try Regex("/ops/\(operation.id)")).count >= 2) }
+    }
+
     @Test("A cancelled group says so, and its members end")
     func cancel() async throws {
         let desk = Desk()

@@ -2,7 +2,7 @@ import Operations
 import SluiceOperator
 import TerminalText
 
-/// Runs of the last 15 minutes, one lane for each.
+/// Runs as bars to scale: in the slots of a worker, or one below the other.
 enum SlotChart {
     static let minutes: Int64 = 15
     static let mostLanes = 50
@@ -20,34 +20,68 @@ enum SlotChart {
         var role: TextRole
     }
 
-    /// - Parameters:
-    ///   - lanes: the number of lanes, empty ones included.
-    ///   - now: the right end of the chart.
-    static func markup(_ runs: [Run], lanes: Int, now: Int64, _ links: Links) -> Markup {
-        let placed = place(runs.filter { $0.end > now - minutes * 60_000 }, slots: lanes)
-        let count = max(1, min(mostLanes, max(lanes, placed.count)))
-        let drawn = placed.prefix(count)
-        return tag("figure", .class("slots")) {
+    /// The runs of the last 15 minutes, in as many lanes as there are slots.
+    ///
+    /// - Parameter now: the right end of the chart.
+    static func markup(_ runs: [Run], slots: Int, now: Int64, _ links: Links) -> Markup {
+        let span = Span(start: now - minutes * 60_000, end: now)
+        let placed = place(runs.filter { $0.end > span.start }, slots: slots)
+        let count = max(1, min(mostLanes, max(slots, placed.count)))
+        let drawn = Array(placed.prefix(count))
+        let label = "\(drawn.joined().count) runs in \(slots) slots; the tables below have them"
+        return figure(drawn, lanes: count, span, label, ends: ("\(minutes) min ago", "now"), links)
+    }
+
+    /// Runs from the first start to the last end, in the order of their starts.
+    ///
+    /// - Parameter now: milliseconds of server time; times before it are shown relative to it.
+    static func markup(_ runs: [Run], now: Int64, _ links: Links) -> Markup {
+        let runs = runs.sorted { ($0.start ?? 0, $0.id) < ($1.start ?? 0, $1.id) }
+        let span = Span(start: runs.first?.start ?? now, end: runs.map(\.end).max() ?? now)
+        let ends = (TimeText.relative(span.start, now: now), TimeText.relative(span.end, now: now))
+        let label = "\(runs.count) runs; the table below has them"
+        return figure(runs.map { [$0] }, lanes: runs.count, span, label, ends: ends, links)
+    }
+
+    private struct Span {
+        var start: Int64
+        var end: Int64
+
+        /// The distance of a time from the left end of the chart.
+        func x(_ time: Int64) -> Int {
+            Int((min(max(start, time), end) - start) * Int64(SlotChart.width) / max(1, end - start))
+        }
+    }
+
+    private static func figure(
+        _ rows: [[Run]],
+        lanes: Int,
+        _ span: Span,
+        _ label: String,
+        ends: (String, String),
+        _ links: Links
+    ) -> Markup {
+        tag("figure", .class("slots")) {
             tag(
                 "svg",
-                .named("viewBox", "0 0 \(width) \(count * lane)"),
+                .named("viewBox", "0 0 \(width) \(lanes * lane)"),
                 .named("preserveAspectRatio", "none"),
-                .named("height", "\(count * lane)"),
+                .named("height", "\(lanes * lane)"),
                 .named("role", "img"),
-                .named("aria-label", "\(drawn.joined().count) runs in \(lanes) slots; the tables below have them")
+                .named("aria-label", label)
             ) {
-                (0..<count).map { rect("lane", x: 0, y: $0 * lane, width: width) }
-                drawn.enumerated().flatMap { index, runs in
+                (0..<lanes).map { rect("lane", x: 0, y: $0 * lane, width: width) }
+                rows.enumerated().flatMap { index, runs in
                     runs.map { run in
                         tag("a", .href(links.to("ops", run.id.description, query: ["queue": run.queue]))) {
-                            bar(run, y: index * lane, now: now)
+                            bar(run, y: index * lane, span)
                         }
                     }
                 }
             }
             tag("figcaption", .class("axis dim")) {
-                tag("span", text: "\(minutes) min ago")
-                tag("span", text: "now")
+                tag("span", text: ends.0)
+                tag("span", text: ends.1)
             }
         }
     }
@@ -76,11 +110,9 @@ enum SlotChart {
         lanes.indices.min { (lanes[$0].last?.end ?? 0) < (lanes[$1].last?.end ?? 0) }
     }
 
-    private static func bar(_ run: Run, y: Int, now: Int64) -> Markup {
-        let span = minutes * 60_000
-        let scale = { (time: Int64) in Int(min(max(0, time - (now - span)), span) * Int64(width) / span) }
-        let from = min(scale(run.start ?? run.end), width - 3)
-        return rect(run.role.className, x: from, y: y, width: max(3, scale(run.end) - from), run.title)
+    private static func bar(_ run: Run, y: Int, _ span: Span) -> Markup {
+        let from = min(span.x(run.start ?? run.end), width - 3)
+        return rect(run.role.className, x: from, y: y, width: max(3, span.x(run.end) - from), run.title)
     }
 
     private static func rect(_ name: String, x: Int, y: Int, width: Int, _ title: String? = nil) -> Markup {
@@ -92,5 +124,17 @@ enum SlotChart {
             .named("width", "\(width)"),
             .named("height", "\(lane - 2)")
         ) { if let title { tag("title", text: title) } }
+    }
+}
+
+extension SlotChart.Run {
+    /// The last run of an operation.
+    ///
+    /// - Parameter now: the end of a run that has not ended.
+    init(_ detail: OperationDetail, now: Int64) {
+        let record = detail.record
+        end = detail.state == .executing ? max(now, record.startedAt) : record.endedAt
+        (id, queue, start, role) = (detail.id, detail.queue, record.startedAt, detail.state.role)
+        title = "\(detail.envelope.name), \(detail.state.rawValue), \(Measure.milliseconds(end - record.startedAt))"
     }
 }

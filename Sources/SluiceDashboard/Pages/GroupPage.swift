@@ -69,6 +69,7 @@ struct GroupPage {
                 tag("div") {
                     progress
                     failures
+                    runs
                     if let explanation {
                         WaitPanel(explanation: explanation, detail: detail, visit: visit).markup
                     }
@@ -153,6 +154,41 @@ struct GroupPage {
                 }
             }
         }
+    }
+
+    /// The members that run and those that ran longest, to scale.
+    @MarkupBuilder private var runs: Markup {
+        if !members.longest.isEmpty {
+            let now = now ?? 0
+            panel("Runs") {
+                SlotChart.markup(members.longest.map { SlotChart.Run($0, now: now) }, now: now, visit.links)
+                let count = members.longest.count
+                if count == MemberStates.timed {
+                    tag("p", .class("dim"), text: "The \(count) longest, by their starts.")
+                }
+                tag("details", .id("runs")) {
+                    tag("summary", text: "Table")
+                    TableView.markup(
+                        "Runs of members",
+                        ["Operation", "State", "Name", "Started", "Ran"],
+                        members.longest.sorted { ($0.record.startedAt, $0.id) < ($1.record.startedAt, $1.id) }.map {
+                            runRow($0, now: now)
+                        }
+                    )
+                }
+            }
+        }
+    }
+
+    private func runRow(_ member: OperationDetail, now: Int64) -> [Cell] {
+        let run = SlotChart.Run(member, now: now)
+        return [
+            Cell("Operation", "id") { OperationLink.markup(member.id, queue: member.queue, visit.links) },
+            Cell("State") { StateView.markup(member.state) },
+            Cell("Name", "name") { member.title(visit.view) },
+            Cell("Started") { TimeView.markup(member.record.startedAt, now: now) },
+            .measure("Ran", Measure.milliseconds(run.end - member.record.startedAt)),
+        ]
     }
 
     private func failure(_ member: OperationDetail) -> [Cell] {

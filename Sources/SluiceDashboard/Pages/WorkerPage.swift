@@ -95,7 +95,12 @@ struct WorkerPage {
         let slots = worker.info?.slots ?? worker.inFlight
         return tag("section") {
             tag("h2", text: "\(QuantityText.grouped(worker.inFlight)) of \(QuantityText.grouped(slots)) slots in use")
-            SlotChart.markup(running.map(run) + ended.map(run), lanes: slots, now: now, visit.links)
+            SlotChart.markup(
+                running.map(run) + ended.map { SlotChart.Run($0, now: now) },
+                slots: slots,
+                now: now,
+                visit.links
+            )
             tag(
                 "p",
                 .class("dim"),
@@ -147,19 +152,6 @@ struct WorkerPage {
                 )
             }
         }
-    }
-
-    private func run(_ detail: OperationDetail) -> SlotChart.Run {
-        let record = detail.record
-        let time = Measure.milliseconds(record.endedAt - record.startedAt)
-        return SlotChart.Run(
-            id: detail.id,
-            queue: detail.queue,
-            title: "\(detail.envelope.name), \(detail.state.rawValue) after \(time)",
-            start: record.startedAt,
-            end: record.endedAt,
-            role: detail.state.role
-        )
     }
 
     private func run(_ entry: ExecutingSummary) -> SlotChart.Run {

@@ -13,6 +13,9 @@ package struct MemberStates: Sendable {
     package private(set) var gone = 0
     /// The first members that have not finished: dead ones first, then the others.
     package private(set) var failed: [OperationDetail] = []
+    /// The members that run, and those that ran longest: at most ``timed``.
+    package private(set) var longest: [OperationDetail] = []
+    package static let timed = 40
     package var read: Int { counts.values.reduce(gone, +) }
 
     private static let failedStates: [OperationState] = [.dead, .expired, .cancelled]
@@ -29,6 +32,16 @@ package struct MemberStates: Sendable {
         }
         failed.sort { Self.rank($0) < Self.rank($1) }
         failed = Array(failed.prefix(Self.shown))
+        keepLongest()
+    }
+
+    private mutating func keepLongest() {
+        longest.sort { (Self.runTime($0), $1.id) > (Self.runTime($1), $0.id) }
+        longest = Array(longest.prefix(Self.timed))
+    }
+
+    private static func runTime(_ detail: OperationDetail) -> Int64 {
+        detail.state == .executing ? .max : detail.record.endedAt - detail.record.startedAt
     }
 
     private static func rank(_ detail: OperationDetail) -> (Int, OperationID) {
@@ -39,6 +52,10 @@ package struct MemberStates: Sendable {
         guard let detail else { return gone += 1 }
         counts[detail.state, default: 0] += 1
         if Self.failedStates.contains(detail.state) { failed.append(detail) }
+        let hasRun = detail.state == .executing || detail.state.isTerminal
+        guard hasRun, detail.record.startedAt > 0, !detail.isGroup else { return }
+        longest.append(detail)
+        if longest.count > 10 * Self.timed { keepLongest() }
     }
 
     /// The states in the order in which they are shown.

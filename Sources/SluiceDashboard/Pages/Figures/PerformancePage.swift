@@ -192,10 +192,10 @@ struct PerformancePage {
 
     private var comparedColumns: [SortedTable.Column] {
         [
-            .init("Name"), sorted("Count", by: .count), .init("Before", .number), sorted("Errors", by: .errors),
-            .init("Before", .number), .init("Run mean", .number), .init("Before", .number),
-            sorted("Change", by: .change), sorted("Run p95", by: .run), .init("Before", .number),
-            sorted("Wait p95", by: .wait), .init("Before", .number),
+            .init("Name"), sorted("Count", by: .count), .init("Count before", .number), sorted("Errors", by: .errors),
+            .init("Errors before", .number), .init("Run mean", .number), .init("Mean before", .number),
+            sorted("Change of mean", by: .change), sorted("Run p95", by: .run), .init("Run p95 before", .number),
+            sorted("Wait p95", by: .wait), .init("Wait p95 before", .number),
         ]
     }
 
@@ -231,12 +231,26 @@ struct PerformancePage {
             errors("Errors before", before.errorRate),
             time("Run mean", now.run.meanMilliseconds),
             time("Run mean before", before.run.meanMilliseconds),
-            .measure("Change", row.change.map(StatisticsText.change) ?? "–", role: isSlower ? .warning : .plain),
+            .measure(
+                "Change of mean",
+                row.change.map(StatisticsText.change) ?? "–",
+                role: isSlower ? .warning : .plain
+            ),
             time("Run p95", now.run.percentile(0.95)),
             time("Run p95 before", before.run.percentile(0.95)),
-            time("Wait p95", now.wait.percentile(0.95)),
+            .measure(
+                "Wait p95",
+                now.wait.percentile(0.95).map(StatisticsText.time) ?? "–",
+                role: row.isComparable && waitsMuchLonger(now, before) ? .warning : .plain
+            ),
             time("Wait p95 before", before.wait.percentile(0.95)),
         ]
+    }
+
+    /// Waits vary more than runs: less than twice as long is no news.
+    private func waitsMuchLonger(_ now: Statistics, _ before: Statistics) -> Bool {
+        guard let now = now.wait.percentile(0.95), let before = before.wait.percentile(0.95) else { return false }
+        return now > 2 * before
     }
 
     private func name(_ row: NameStatisticsRow) -> Cell {
