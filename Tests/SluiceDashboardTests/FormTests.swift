@@ -14,6 +14,10 @@ struct FormTests {
         Links(basePath: "").link([], fields.map { ($0.key, $0.value) }).text.replacing("/?", with: "")
     }
 
+    private func form(of fields: [String: String]) -> String {
+        Links(basePath: "").link([], fields.map { ($0.key, $0.value) }).text.replacing("/?", with: "")
+    }
+
     /// The value of a hidden field of a page.
     private func hidden(_ name: String, _ page: String) throws -> String {
         let parts = page.split(separator: "name=\"\(name)\" value=\"")
@@ -112,13 +116,13 @@ struct FormTests {
         let desk = Desk()
         let id = try await desk.enqueue("Send", arguments: ["to": "ann"], tags: ["a"])[0]
         let path = "/ops/\(id)/rerun?queue=mail"
-        let page = try await desk(path, as: .operate).text
+        let page = try await desk(path).text
         #expect(page.contains("&quot;to&quot;: &quot;ann&quot;"))
         let new = try hidden("id", page)
         let fields = form([
             "id": new, "name": "Send", "queue": "mail", "arguments": #"{"to":"bob"}"#, "priority": "low", "tags": "a",
         ])
-        #expect(try await desk(path, .post, as: .operate, form: fields).location.hasSuffix("outcome=rerun"))
+        #expect(try await desk(path, .post, form: fields).location.hasSuffix("outcome=rerun"))
         let copy = try await detail(new, desk)
         #expect(copy.envelope.rerunOf == id && copy.envelope.arguments == Array(#"{"to":"bob"}"#.utf8))
         #expect(copy.record.header.priority == .low && copy.envelope.tags == ["a"])
@@ -126,6 +130,28 @@ struct FormTests {
         #expect(try await desk(path, .post, form: fields).text.contains("This is already enqueued"))
         #expect(try await desk.broker.snapshot(queue: "mail", executingRows: 0).counts[.ready] == 2)
         #expect(try #require(try await desk.detail(id)).envelope.rerunOf == nil)
+    }
+
+    @Test("An operator repeats an operation as it was, and changes neither its name nor its queue nor its arguments")
+    func operatorReruns() async throws {
+        let desk = Desk()
+        let id = try await desk.enqueue("Send", arguments: ["to": "ann"])[0]
+        try await desk.enqueue("Other", queue: "other")
+        let path = "/ops/\(id)/rerun?queue=mail"
+        let page = try await desk(path, as: .operate).text
+        #expect(page.contains("an admin may change them") && !page.contains("<textarea name=\"arguments\""))
+        var fields = ["id": try hidden("id", page), "name": "Send", "queue": "mail", "priority": "low"]
+        fields["arguments"] = "{\r\n  \"to\": \"ann\"\r\n}"
+        for (field, value) in [("name", "exec"), ("queue", "other"), ("arguments", #"{"argv":["id"]}"#)] {
+            var wrong = fields
+            wrong[field] = value
+            #expect(try await desk(path, .post, as: .operate, form: form(of: wrong)).status == 403, "\(field)")
+        }
+        #expect(try await desk.broker.snapshot(queue: "mail", executingRows: 0).counts[.ready] == 1)
+        let answer = try await desk(path, .post, as: .operate, form: form(of: fields))
+        #expect(answer.location.hasSuffix("outcome=rerun"), "\(answer.status)")
+        let copy = try await detail(try #require(fields["id"]), desk)
+        #expect(copy.envelope.arguments == Array(#"{"to":"ann"}"#.utf8))
     }
 
     @Test("Wrong JSON and a wrong queue are shown beside their fields, with what was typed")
@@ -152,8 +178,8 @@ struct FormTests {
     func enqueues() async throws {
         let desk = Desk()
         try await desk.enqueue("Send", arguments: ["to": "ann", "count": 2, "html": true, "parts": [1]])
-        #expect(try await desk("/ops/new", as: .operate).text.contains("name=\"name\""))
-        let page = try await desk("/ops/new?name=Send&queue=mail", as: .operate).text
+        #expect(try await desk("/ops/new").text.contains("name=\"name\""))
+        let page = try await desk("/ops/new?name=Send&queue=mail").text
         let kinds = (0..<4).map { (try? hidden("kind\($0)", page)) ?? "" }
         #expect(kinds == ["text", "number", "flag", "json"])
         let new = try hidden("id", page)
@@ -163,7 +189,7 @@ struct FormTests {
             "key3": "parts", "kind3": "json", "value3": "[1, 2]", "arguments": #"{"more":null}"#,
             "priority": "high", "start": "10m", "tags": "x", "unique": "one",
         ])
-        let answer = try await desk("/ops/new", .post, as: .operate, form: fields)
+        let answer = try await desk("/ops/new", .post, form: fields)
         #expect(answer.status == 303 && answer.location.hasSuffix("outcome=enqueued"))
         let detail = try await detail(new, desk)
         let expected = #"{"more":null,"to":"b","count":3,"html":false,"parts":[1,2]}"#
@@ -192,8 +218,7 @@ struct FormTests {
         for (field, value) in wrong {
             var typed = ["name": "Send", "queue": "mail", "priority": "low", "key0": "count", "kind0": "number"]
             (typed["id"], typed[field]) = (OperationID().description, value)
-            let text = Links(basePath: "").link([], typed.map { ($0.key, $0.value) }).text.replacing("/?", with: "")
-            let answer = try await desk("/ops/new", .post, form: text)
+            let answer = try await desk("/ops/new", .post, form: form(of: typed))
             #expect(answer.status == 400 && answer.text.contains("aria-invalid=\"true\""), "\(field) \(answer.status)")
             #expect(!answer.text.contains("<script>"), "\(field)")
         }
@@ -217,7 +242,7 @@ struct FormTests {
             #expect(try await desk("/ops/\(id)\(path)", as: .operate).status == 200)
             #expect(try await closed("/ops/\(other)\(path)").status == 404)
         }
-        #expect(try await desk("/ops/new", as: .viewer).status == 403)
+        for role in [Role.viewer, .operate] { #expect(try await desk("/ops/new", as: role).status == 403) }
         #expect(try await closed("/ops/new").status == 404)
         #expect(try await !desk("/ops", as: .viewer).text.contains("/ops/new"))
     }

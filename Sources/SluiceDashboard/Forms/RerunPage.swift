@@ -8,6 +8,8 @@ struct RerunPage {
     let form: TypedForm
     let site: Site
     let queues: [String]
+    /// Whether the visitor may change what the operation does.
+    let mayChange: Bool
     /// Why the last attempt enqueued nothing.
     var problem: String?
 
@@ -16,9 +18,11 @@ struct RerunPage {
         _ site: Site,
         _ form: TypedForm? = nil,
         queues: [String],
+        mayChange: Bool,
         problem: String? = nil
     ) {
         (self.detail, self.site, self.queues, self.problem) = (detail, site, queues, problem)
+        self.mayChange = mayChange
         let present: KeyValuePairs = [
             "id": OperationID().description,
             "name": detail.envelope.name,
@@ -75,15 +79,27 @@ struct RerunPage {
         }
     }
 
+    /// The fields that say what the new operation does.
+    @MarkupBuilder private var work: Markup {
+        if !mayChange {
+            OperationFields.hidden("name", form.text("name"))
+            OperationFields.hidden("queue", form.text("queue"))
+            OperationFields.hidden("arguments", form.text("arguments"))
+            tag("p", .class("dim"), text: "Name, queue and arguments stay; an admin may change them.")
+        } else {
+            FormField("Name", "name", form).line()
+            OperationFields.queue(form, known: queues)
+            if Self.arguments(detail, site) == nil {
+                tag("p", .class("dim"), text: "Arguments are hidden here, so the new operation gets them unchanged.")
+            } else {
+                FormField("Arguments", "arguments", form, about: "JSON").area(rows: 10)
+            }
+        }
+    }
+
     @MarkupBuilder private var fields: Markup {
         OperationFields.hidden("id", form.text("id"))
-        FormField("Name", "name", form).line()
-        OperationFields.queue(form, known: queues)
-        if Self.arguments(detail, site) == nil {
-            tag("p", .class("dim"), text: "Arguments are hidden here, so the new operation gets them unchanged.")
-        } else {
-            FormField("Arguments", "arguments", form, about: "JSON").area(rows: 10)
-        }
+        work
         OperationFields.priority(form)
         OperationFields.start(form)
         OperationFields.tags(form)

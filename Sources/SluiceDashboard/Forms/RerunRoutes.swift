@@ -12,7 +12,8 @@ struct RerunRoutes: Sendable {
         routes.page(group, "ops/:id/rerun") { visit in
             _ = try Permission.rerun.require(visit.visitor)
             let detail = try await find(visit.parameters, visit.query)
-            return RerunPage(detail, site, queues: try await site.broker.queues()).content
+            let queues = try await site.broker.queues()
+            return RerunPage(detail, site, queues: queues, mayChange: visit.may(.enqueue)).content
         }
         group.post("ops/:id/rerun") { request, context in try await perform(request, context) }
     }
@@ -39,6 +40,9 @@ struct RerunRoutes: Sendable {
         let enqueuing = NewOperations(site: site)
         let queue = try await enqueuing.queue(&form)
         let operation = try await operation(detail, &form, by: visitor.name)
+        if form.line("name") != detail.envelope.name || queue != detail.queue || arguments(detail, &form) != nil {
+            _ = try Permission.enqueue.require(visitor)
+        }
         if let operation, form.errors.isEmpty {
             guard case .enqueued(let response) = try await enqueuing.enqueue(operation, queue: queue, .rerun) else {
                 throw PageFailure(status: .conflict, title: "Nothing was enqueued", message: "A unique key is taken.")
@@ -50,6 +54,7 @@ struct RerunRoutes: Sendable {
             site,
             form,
             queues: try await site.broker.queues(),
+            mayChange: visitor.role.has(.enqueue),
             problem: "Nothing was enqueued. Correct the marked fields."
         )
         return try await routes.answer(page.content, status: .badRequest, request, context)

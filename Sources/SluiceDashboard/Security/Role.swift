@@ -17,8 +17,10 @@ package enum Role: String, Sendable, CaseIterable, Comparable {
 /// A right that an action needs.
 enum Permission: Sendable, CaseIterable {
     case cancel, retry, hold, release, pause, remove, limit
-    /// Changes an operation that waits, repeats one, or enqueues a new one.
-    case edit, rerun, enqueue
+    /// Changes an operation that waits, or repeats one as it is.
+    case edit, rerun
+    /// Enqueues other work than there was. Arguments may be a command that a worker runs.
+    case enqueue
     /// Runs a schedule once more.
     case runSchedule
     case quietWorker
@@ -30,8 +32,8 @@ enum Permission: Sendable, CaseIterable {
     /// The lowest role with this right.
     var least: Role {
         switch self {
-        case .cancel, .retry, .hold, .release, .pause, .edit, .rerun, .enqueue, .runSchedule, .quietWorker: .operate
-        case .remove, .limit, .all, .changeWorker: .admin
+        case .cancel, .retry, .hold, .release, .pause, .edit, .rerun, .runSchedule, .quietWorker: .operate
+        case .remove, .limit, .enqueue, .all, .changeWorker: .admin
         }
     }
 }

@@ -21,10 +21,10 @@ public struct Dashboard: Sendable {
         public enum Role: Sendable {
             /// Reads everything, changes nothing.
             case viewer
-            /// Also cancels, retries, edits, enqueues, holds and releases operations, pauses queues and schedules, runs
+            /// Also cancels, retries, edits, reruns, holds and releases operations, pauses queues and schedules, runs
             /// schedules now, and makes workers quiet.
             case `operator`
-            /// Also removes operations and schedules, stops workers, and changes their slots.
+            /// Also enqueues, removes operations and schedules, sets limits, stops workers, and changes their slots.
             case admin
         }
 
