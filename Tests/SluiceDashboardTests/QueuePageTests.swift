@@ -84,7 +84,15 @@ struct QueuePageTests {
         #expect(try await !desk("/queues/show?queue=mail&span=7d").text.contains("<h2>Depth, estimated</h2>"))
         try await desk.broker.setPaused(.pause(by: "cleo", reason: "books"), queue: "mail")
         await desk.site.loop.expire()
-        #expect(try await desk("/queues/show?queue=mail").text.contains(/paused by cleo, [\w ]+: books/))
+        let paused = try await desk("/queues/show?queue=mail").text
+        #expect(paused.contains(/Paused by cleo, [\w ]+: books/))
+        #expect(paused.contains("No live worker handles Send: 2 of the next 2 operations."))
+        let resume = try await desk("/queues/resume?queue=mail").text
+        #expect(resume.contains("Even then, no live worker handles Send: 2 of the next 2 operations."))
+        #expect(!resume.contains("paused by"))
+        let overview = try await desk("/").text
+        #expect(overview.contains(/queue mail: paused by cleo, [\w ]+: books/) && overview.contains("1 queue not"))
+        #expect(try await desk("/queues").text.contains(">stalled<"))
         #expect(try await desk("/queues/show?queue=none").status == 404)
         #expect(try await desk("/queues/show").status == 404)
         #expect(try await desk("/queues").text.contains("href=\"/queues/show?queue=mail\""))

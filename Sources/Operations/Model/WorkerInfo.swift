@@ -25,6 +25,8 @@ package struct WorkerInfo: Sendable, Codable, Equatable {
     package var malformed: Int64
     /// `running`, `quiet` or `draining`.
     package var phase: String
+    /// Whether the worker starts new operations.
+    package var takesWork: Bool { phase == "running" }
     /// Resident memory in bytes.
     package var residentBytes: Int64
     /// Bodies that still run after their operation was settled, because they did not end after a cancel. Nil from an

@@ -22,7 +22,7 @@ struct ActionRoutes: Sendable {
         }
         for action in QueueAction.allCases {
             let path = RouterPath("queues/\(action.rawValue)")
-            routes.page(group, path) { visit in try confirmation(action, visit) }
+            routes.page(group, path) { visit in try await confirmation(action, visit) }
             group.post(path) { request, context in try await perform(action, request, context) }
         }
     }
@@ -122,13 +122,10 @@ struct ActionRoutes: Sendable {
         return name
     }
 
-    private func confirmation(_ action: QueueAction, _ visit: Visit) throws -> PageContent {
+    private func confirmation(_ action: QueueAction, _ visit: Visit) async throws -> PageContent {
         _ = try Permission.pause.require(visit.visitor)
-        let board = try visit.board()
-        let name = visit.query["queue"] ?? ""
-        guard let queue = board.snapshot.queues.first(where: { $0.queue == name }) else {
-            throw LookupFailure.unknownQueue(name, known: board.snapshot.queues.map(\.queue))
-        }
+        let queue = try QueuePage.snapshot(visit)
+        let places = action == .resume ? try await QueuePlaces.read(site.broker, queue) : nil
         return ConfirmationPage(
             place: .queues,
             question: "\(action.title) queue \(queue.queue)?",
@@ -139,6 +136,7 @@ struct ActionRoutes: Sendable {
                     + (workers == 1 ? "1 worker" : "\(QuantityText.grouped(workers)) workers")
             },
             effect: action.effect,
+            warnings: places?.problems(queue, whenResumed: true).map { "Even then, \($0)." } ?? [],
             button: action.title,
             isFinal: false,
             takesReason: true,

@@ -8,6 +8,8 @@ struct ConfirmationPage {
     /// The object of the change.
     var subject: Markup
     var effect: String
+    /// Sentences about what the change does not achieve.
+    var warnings: [String] = []
     /// The label of the button that makes the change.
     var button: String
     var isFinal: Bool
@@ -24,6 +26,7 @@ struct ConfirmationPage {
                 tag("h1", text: question)
                 tag("p") { subject }
                 tag("p", .class("dim"), text: effect)
+                warnings.map { Notice.markup(.warning, $0) }
                 if takesReason {
                     tag("label") {
                         "Reason, which others can read"

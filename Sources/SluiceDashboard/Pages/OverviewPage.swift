@@ -48,7 +48,10 @@ struct OverviewPage {
                     }
                     tag("strong") {
                         QuantityText.count(count)
-                        if state == .executing { tag("small", text: "/" + QuantityText.count(board.slots)) }
+                        // Lost operations run in no slot.
+                        if state == .executing, count <= board.slots {
+                            tag("small", text: "/" + QuantityText.count(board.slots))
+                        }
                     }
                 }
             }
@@ -69,11 +72,30 @@ struct OverviewPage {
                 figure("wait p95", Measure.duration(recent.wait.percentile(0.95)))
                 figure("run p50", Measure.duration(recent.run.percentile(0.5)))
                 figure("run p95", Measure.duration(recent.run.percentile(0.95)))
+                drain
                 figure("workers", QuantityText.grouped(board.liveWorkers.count))
             }
             tag("figure") {
                 BarChart.markup(ended, label: "\(sum) ended attempts in the last hour, by minute", classes: "hour")
                 tag("figcaption", .class("dim"), text: "\(sum) ended in the last hour, by minute")
+            }
+        }
+    }
+
+    /// The time until the last queue that shrinks is empty, and the number of those that do not shrink.
+    @MarkupBuilder private var drain: Markup {
+        let estimates = board.snapshot.queues.compactMap { board.statistics.drain($0) }
+        let longest = estimates.compactMap(\.seconds).max()
+        let others = estimates.count { $0.seconds == nil }
+        tag("div") {
+            tag("dt", text: "done in")
+            tag("dd") {
+                others > 0 && longest ?? 0 == 0 ? "–" : longest.map { DrainEstimate.seconds($0).text } ?? "–"
+                if others > 0 {
+                    tag("a", .class("warning"), .href(visit.links.to("queues"))) {
+                        tag("small", text: " \(others == 1 ? "1 queue" : "\(others) queues") not")
+                    }
+                }
             }
         }
     }
@@ -112,24 +134,13 @@ struct OverviewPage {
             problems.append((.dead, tag("a", .href(WorkerLink.to(worker.id, visit.links)), text: text)))
         }
         for queue in board.snapshot.queues {
-            let condition = QueueCondition(queue)
-            guard condition != .running else { continue }
+            let conditions = QueueCondition.all(queue)
+            guard let first = conditions.first else { continue }
+            let text = conditions.map { $0.sentence(queue) }.joined(separator: "; ")
             let link = QueuePage.link(queue.queue, visit.links)
-            problems.append(
-                (condition.role, tag("a", .href(link), text: "queue \(queue.queue): \(sentence(queue, condition))"))
-            )
+            problems.append((first.role, tag("a", .href(link), text: "queue \(queue.queue): \(text)")))
         }
         return problems
-    }
-
-    private func sentence(_ queue: QueueSnapshot, _ condition: QueueCondition) -> String {
-        switch condition {
-        case .running: "runs"
-        case .paused:
-            "paused" + (queue.pause.map { " by \($0.by), \(TimeText.relative($0.at, now: queue.time))" } ?? "")
-        case .unserved: "operations are ready, but no worker serves the queue"
-        case .unhandled: queue.unhandledNotes.first?.text ?? condition.text
-        }
     }
 
     // MARK: Running operations

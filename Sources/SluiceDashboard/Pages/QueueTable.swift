@@ -10,7 +10,7 @@ struct QueueTable {
     var limit: Int?
 
     private static let columns = [
-        "Queue", "State", "Last 10 min", "Ready", "Running", "Retrying", "Dead", "Oldest", "In/s", "Out/s",
+        "Queue", "State", "Last 10 min", "Ready", "Running", "Retrying", "Dead", "Oldest", "Done in", "In/s", "Out/s",
         "Wait p95", "Run p95", "Errors", "Workers",
     ]
 
@@ -53,6 +53,7 @@ struct QueueTable {
             .count("Retrying", queue.counts[.retrying] ?? 0, role: .warning),
             .count("Dead", queue.counts[.dead] ?? 0, role: .dead),
             .measure("Oldest", Measure.milliseconds(queue.oldestReadyMilliseconds)),
+            drain(queue),
             .measure("In/s", QuantityText.rate(rates.enqueued)).minor,
             .measure("Out/s", QuantityText.rate(rates.ended)).minor,
             .measure("Wait p95", Measure.duration(recent.wait.percentile(0.95))),
@@ -63,9 +64,10 @@ struct QueueTable {
     }
 
     private func condition(_ queue: QueueSnapshot) -> Cell {
-        let condition = QueueCondition(queue)
-        return Cell("State", "half " + condition.role.className) {
-            words(condition)
+        let conditions = QueueCondition.all(queue)
+        let role = conditions.first?.role ?? .plain
+        return Cell("State", "half " + role.className) {
+            conditions.isEmpty ? words(.running) : conditions.map(words).joined(separator: ", ")
             if queue.paused, let pause = queue.pause {
                 tag("span", .class("detail")) {
                     "by \(pause.by), \(TimeText.relative(pause.at, now: queue.time))"
@@ -82,6 +84,11 @@ struct QueueTable {
         case .paused(let left?): "paused, \(DurationText.coarse(.milliseconds(left))) left"
         default: condition.text
         }
+    }
+
+    private func drain(_ queue: QueueSnapshot) -> Cell {
+        guard let drain = board.statistics.drain(queue) else { return .measure("Done in", "–") }
+        return .measure("Done in", drain == .empty ? "–" : drain.text, role: drain.seconds == nil ? .warning : .plain)
     }
 
     private func running(_ queue: QueueSnapshot) -> Cell {

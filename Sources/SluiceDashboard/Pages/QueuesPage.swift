@@ -41,10 +41,11 @@ struct QueuesPage {
                     }
                 }
             }
-            if queue.paused { tag("p", .class("warning"), text: PauseText.of(queue)) }
+            for condition in QueueCondition.all(queue) {
+                tag("p", .class("warning"), text: condition.sentence(queue))
+            }
             tag("p", text: LimitText.line(queue, time: .relative))
             for line in LimitText.keys(queue) where !line.isEmpty { tag("p", .class("dim"), text: line) }
-            for note in queue.unhandledNotes { tag("p", .class("warning"), text: note.text) }
             if let next = queue.nextStartMilliseconds {
                 tag("p", .class("dim"), text: "next start by the rate in \(DurationText.precise(.milliseconds(next)))")
             }

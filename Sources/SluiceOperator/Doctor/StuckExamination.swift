@@ -74,7 +74,7 @@ package struct StuckExamination {
 
     private var quiet: Diagnosis? {
         let workers = snapshot.liveWorkers.compactMap { WorkerInfo($0.info) }
-        guard let first = workers.first, workers.allSatisfy({ $0.phase != "running" }) else { return nil }
+        guard let first = workers.first, !workers.contains(where: \.takesWork) else { return nil }
         let names = workers.prefix(3).map { "\($0.name): \($0.phase)" }.joined(separator: ", ")
         let quiet = workers.first { $0.phase == "quiet" } ?? first
         return finding(

@@ -48,7 +48,7 @@ package struct Situation: Sendable {
     package var knowingWorkers: [LiveWorker] { liveWorkers.filter { $0.info?.handles.contains(name) ?? false } }
 
     /// The workers of `knowingWorkers` that take new operations.
-    package var takers: [LiveWorker] { knowingWorkers.filter { $0.info?.phase == "running" } }
+    package var takers: [LiveWorker] { knowingWorkers.filter { $0.info?.takesWork ?? false } }
 
     /// The row of the worker that runs the operation; nil if it does not run, or if its worker is not among the first
     /// 200.

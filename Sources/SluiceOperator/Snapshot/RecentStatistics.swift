@@ -1,4 +1,5 @@
 import Operations
+import TerminalText
 
 /// The statistics of a queue over the last minutes, counted by its workers and delayed by up to a heartbeat.
 package struct RecentStatistics: Sendable, Equatable {
@@ -58,6 +59,14 @@ package struct RecentStatistics: Sendable, Equatable {
         if net > 0 { return .seconds(Double(waiting) / net) }
         return isFed ? .grows : .stalled
     }
+
+    /// Estimates how long a queue needs to run its waiting operations.
+    ///
+    /// The rates of the last minutes say nothing about a queue whose operations cannot start now.
+    package func drain(_ queue: QueueSnapshot) -> DrainEstimate {
+        if queue.waiting > 0, QueueCondition.all(queue).contains(where: \.stopsQueue) { return .stalled }
+        return drain(waiting: queue.waiting)
+    }
 }
 
 /// The time that a queue needs to run its waiting operations.
@@ -67,8 +76,36 @@ package enum DrainEstimate: Sendable, Equatable {
     case seconds(Double)
     /// At least as much comes in as goes out.
     case grows
-    /// Nothing comes in and nothing goes out.
+    /// Nothing goes out.
     case stalled
+}
+
+extension DrainEstimate {
+    package var text: String {
+        switch self {
+        case .empty: "0s"
+        case .seconds(let seconds): seconds < 1 ? "<1s" : DurationText.short(.seconds(min(seconds, 1e10)))
+        case .grows, .stalled: trend
+        }
+    }
+
+    /// Seconds until the queue is empty; nil if the queue does not shrink.
+    package var seconds: Double? {
+        switch self {
+        case .empty: 0
+        case .seconds(let seconds): seconds
+        case .grows, .stalled: nil
+        }
+    }
+
+    package var trend: String {
+        switch self {
+        case .empty: "empty"
+        case .seconds: "shrinks"
+        case .grows: "grows"
+        case .stalled: "stalled"
+        }
+    }
 }
 
 extension MonitorBroker {

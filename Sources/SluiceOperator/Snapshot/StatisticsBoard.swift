@@ -13,6 +13,8 @@ package struct StatisticsBoard: Sendable {
     package struct Queue: Sendable {
         /// The statistics of the recent minutes.
         package var recent = Statistics()
+        /// The recent minutes one by one, for rates; nil = not read.
+        package var minutes: RecentStatistics?
         /// Ended attempts in each of the last minutes, oldest first.
         package var ended = [Double](repeating: 0, count: StatisticsBoard.minutes)
 
@@ -33,10 +35,16 @@ package struct StatisticsBoard: Sendable {
                 queue.ended[Self.minutes - 1 - age] += Double(row.statistics.ended)
                 if age < Self.recentMinutes { queue.recent.add(row.statistics) }
             }
+            queue.minutes = RecentStatistics(queue: name, reply, minutes: Self.recentMinutes)
             queues[name] = queue
             sum.recent.add(queue.recent)
             for minute in 0..<Self.minutes { sum.ended[minute] += queue.ended[minute] }
         }
+    }
+
+    /// Estimates how long a queue needs to run its waiting operations; nil = no statistics were read.
+    package func drain(_ queue: QueueSnapshot) -> DrainEstimate? {
+        queues[queue.queue]?.minutes.map { $0.drain(queue) }
     }
 
     /// Sums values into at most `count` columns of equal length, oldest first.

@@ -13,8 +13,7 @@ package struct QueueStatisticsRow: Sendable {
     package let recent: RecentStatistics
     /// The number of ready operations and of failed ones that will be retried.
     private let waiting: Int
-
-    private var drain: DrainEstimate { recent.drain(waiting: waiting) }
+    private let drain: DrainEstimate
 
     /// Reads the statistics of the reader's queues.
     package static func read(_ reader: StatisticsReader, _ query: StatisticsQuery) async throws -> [QueueStatisticsRow]
@@ -23,13 +22,14 @@ package struct QueueStatisticsRow: Sendable {
             async let reply = broker.statistics(query, queue: queue)
             async let recent = broker.recentStatistics(queue: queue, minutes: rateMinutes)
             async let snapshot = broker.snapshot(queue: queue, executingRows: 0)
-            let counts = try await snapshot.counts
+            let (present, rates) = (try await snapshot, try await recent)
             return QueueStatisticsRow(
                 queue: queue,
                 statistics: try await reply.sum,
                 hasEnqueued: query.unit == .minute,
-                recent: try await recent,
-                waiting: (counts[.ready] ?? 0) + (counts[.retrying] ?? 0)
+                recent: rates,
+                waiting: present.waiting,
+                drain: rates.drain(present)
             )
         }.map(\.reply)
     }
@@ -52,7 +52,7 @@ package struct QueueStatisticsRow: Sendable {
             .rate("OUT/S", csv: "out_per_second", drop: 1) { $0.recent.outPerSecond },
             .count("WAITING") { Int64($0.waiting) },
             ReportColumn(
-                TableColumn("DRAIN", alignment: .right),
+                TableColumn("DONE IN", alignment: .right),
                 csv: "drain_seconds",
                 value: { row in
                     row.drain.seconds.map { StatisticsJSON.rounded($0) } ?? .string(row.drain.trend)
@@ -80,33 +80,5 @@ package struct QueueStatisticsRow: Sendable {
                     ]
             )
         )
-    }
-}
-
-extension DrainEstimate {
-    fileprivate var text: String {
-        switch self {
-        case .empty: "0s"
-        case .seconds(let seconds): seconds < 1 ? "<1s" : DurationText.short(.seconds(min(seconds, 1e10)))
-        case .grows, .stalled: trend
-        }
-    }
-
-    /// Seconds until the queue is empty; nil if the queue does not shrink.
-    fileprivate var seconds: Double? {
-        switch self {
-        case .empty: 0
-        case .seconds(let seconds): seconds
-        case .grows, .stalled: nil
-        }
-    }
-
-    fileprivate var trend: String {
-        switch self {
-        case .empty: "empty"
-        case .seconds: "shrinks"
-        case .grows: "grows"
-        case .stalled: "stalled"
-        }
     }
 }

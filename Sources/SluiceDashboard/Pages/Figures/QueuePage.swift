@@ -103,12 +103,8 @@ struct QueuePage {
     }
 
     /// The reasons why operations of the queue do not start.
-    @MarkupBuilder private var state: Markup {
-        if queue.paused { Notice.markup(.warning, "The queue is \(PauseText.of(queue)).") }
-        if QueueCondition(queue) == .unserved {
-            Notice.markup(.warning, "Operations are ready, but no worker serves the queue.")
-        }
-        for note in queue.unhandledNotes { Notice.markup(.warning, note.text) }
+    private var state: [Markup] {
+        places.problems(queue).map { Notice.markup(.warning, $0.prefix(1).uppercased() + $0.dropFirst() + ".") }
     }
 
     // MARK: Numbers
@@ -133,6 +129,7 @@ struct QueuePage {
                     }
                 }
                 figure("oldest ready", Measure.milliseconds(queue.oldestReadyMilliseconds))
+                figure("done in", board.statistics.drain(queue)?.text ?? "–")
                 figure("in", QuantityText.rate(rates.enqueued) + "/s")
                 figure("out", QuantityText.rate(rates.ended) + "/s")
                 figure("workers", QuantityText.grouped(queue.liveWorkers.count))
@@ -202,18 +199,4 @@ struct QueuePage {
 extension Statistics {
     /// Operations that ended after they ran.
     fileprivate var left: Int64 { finished + failed + cancelled }
-}
-
-/// A pause as text.
-enum PauseText {
-    /// `paused by ann@host, 5m ago: deploy; resumes in 10m`
-    static func of(_ queue: QueueSnapshot) -> String {
-        var text = "paused"
-        if let trace = queue.pause {
-            text += " by \(trace.by), \(TimeText.relative(trace.at, now: queue.time))"
-            if !trace.reason.isEmpty { text += ": \(trace.reason)" }
-        }
-        if let until = queue.pausedUntil { text += "; resumes \(TimeText.relative(until, now: queue.time))" }
-        return text
-    }
 }
