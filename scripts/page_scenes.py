@@ -44,6 +44,18 @@ def badge(check, site):
             check.fail(where, text)
 
 
+def aged(check, site):
+    """A page without updates does not claim to be live, and counts the age of its data on."""
+    tab, where = check.tab, "age"
+    for address in "/about", "/doctor", "/ops/new":
+        tab.open(site.home + address)
+        tab.until("document.getElementById('badge-text').textContent.endsWith(' ago')")
+        let_updates_come(tab)
+        check.expect(where, f"{address} is not live", tab.evaluate("document.getElementById('badge').className") == "badge read")
+        check.expect(where, f"{address} has no pause", tab.evaluate("document.getElementById('pause').hidden"))
+    check.take_problems(where)
+
+
 def outage(check, site):
     """A page whose dashboard does not answer says so, with the age of its data, and is current again after."""
     tab, where = check.tab, "outage"

@@ -42,14 +42,17 @@
   }
 
   function showBadge() {
+    if (main().dataset.age === "") return;
     const age = durationText(Math.max(0, Date.now() - shown) / 1000);
-    const state = isPaused ? "paused" : silence ? "offline" : failure ? "stale" : way;
+    const isLive = main().dataset.live === "yes";
+    const state = isPaused ? "paused" : silence ? "offline" : failure ? "stale" : isLive ? way : "read";
+    if (!isLive) pause.hidden = true;
     const isOld = state === "offline" || state === "stale";
     badge.className = "badge " + state;
     // A screen reader reads each change of the state.
     if (badgeState.textContent !== state) badgeState.textContent = state;
     badgeText.textContent = isOld ? "data " + age + " old" : age + " ago";
-    badge.title = silence || failure;
+    badge.title = silence || failure || "Read at " + new Date(shown).toLocaleTimeString();
     showOutage(silence && !isPaused ? silence + " This page shows the state of " + new Date(shown).toLocaleTimeString() + ". The page tries again by itself." : "");
   }
 
@@ -301,10 +304,14 @@
   }, true);
 
   // The current entry of a navigation that is wider than the screen.
-  for (const bar of document.querySelectorAll("nav")) {
-    const current = bar.querySelector("[aria-current]");
-    if (current) bar.scrollLeft = current.offsetLeft - bar.offsetLeft - (bar.clientWidth - current.offsetWidth) / 2;
+  function showCurrent() {
+    for (const bar of document.querySelectorAll("nav")) {
+      const current = bar.querySelector("[aria-current]");
+      if (current) bar.scrollLeft = current.offsetLeft - bar.offsetLeft - (bar.clientWidth - current.offsetWidth) / 2;
+    }
   }
+  showCurrent();
+  addEventListener("resize", showCurrent);
 
   async function copy(button) {
     const text = button.dataset.copy;
@@ -344,7 +351,12 @@
   prepare(document);
   for (const log of document.querySelectorAll("pre.log")) log.scrollTop = log.scrollHeight;
   takeAge();
-  if (main().dataset.live !== "yes") return;
+  // A page without updates says how old its data is.
+  if (main().dataset.live !== "yes") {
+    showBadge();
+    setInterval(showBadge, 1000);
+    return;
+  }
   pause.hidden = false;
   pause.addEventListener("click", () => {
     isPaused = !isPaused;

@@ -15,6 +15,8 @@ struct PageContent: Sendable {
     var holdsStill = false
     /// The address of what changes in a list, whose rows stay; nil = a script replaces the whole content.
     var rows: Link?
+    /// When the data of the page was read; nil = with the board that all pages share.
+    var readAt: ContinuousClock.Instant?
     var body: Markup
 
     init(
@@ -61,7 +63,7 @@ struct Layout: Sendable {
 
     init(_ visit: Visit) {
         self.init(site: visit.site, visitor: visit.visitor, theme: visit.theme)
-        (link, reading, now) = (visit.link, visit.reading, visit.now)
+        (link, reading) = (visit.link, visit.reading)
     }
 
     func document(_ page: PageContent) -> Markup {
@@ -85,7 +87,7 @@ struct Layout: Sendable {
             .named("data-live", page.isLive && reading != nil ? "yes" : "no"),
             .named("data-hold", page.holdsStill ? "yes" : "no"),
             .named("data-sequence", "\(reading?.sequence ?? 0)"),
-            .named("data-age", age),
+            .named("data-age", age(page).map { "\($0.wholeMilliseconds)" } ?? ""),
             .named("data-failure", reading?.failure ?? ""),
             .named("data-title", title(page)),
             .url("data-icon", icon),
@@ -96,8 +98,10 @@ struct Layout: Sendable {
         }
     }
 
-    /// The age of the data in milliseconds; empty without data.
-    private var age: String { reading?.board.map { "\((now - $0.readAt).wholeMilliseconds)" } ?? "" }
+    /// The age of the data; nil without data.
+    private func age(_ page: PageContent) -> Duration? {
+        (page.readAt ?? reading?.board?.readAt).map { max(.zero, now - $0) }
+    }
 
     private var dead: Int { reading?.board?.count(.dead) ?? 0 }
 
@@ -143,7 +147,7 @@ struct Layout: Sendable {
                 }
             }
             tag("div", .class("tools")) {
-                badge
+                badge(page)
                 themeToggle
             }
         }
@@ -156,17 +160,25 @@ struct Layout: Sendable {
             : tag("a", .href(link), text: place.title)
     }
 
-    /// The freshness of the data. Without a script, it says when the page was made.
-    @MarkupBuilder private var badge: Markup {
+    /// The freshness of the data. A script counts its age on; without a script, the badge says when it was read.
+    @MarkupBuilder private func badge(_ page: PageContent) -> Markup {
         if let reading {
-            let age = reading.board.map { DurationText.precise(now - $0.readAt) }
+            let age = age(page).map { DurationText.precise($0) }
+            let time = reading.board.flatMap { $0.time(at: page.readAt ?? $0.readAt) }.map {
+                "\(TimeText.clock($0)) UTC"
+            }
             let isStale = reading.failure != nil
-            tag("span", .class("badge " + (isStale ? "stale" : "read")), .id("badge")) {
+            tag(
+                "span",
+                .class("badge " + (isStale ? "stale" : "read")),
+                .id("badge"),
+                .title(time.map { "Read at \($0)" } ?? "")
+            ) {
                 tag("span", .class("dot"), .named("aria-hidden", "true"))
                 // The age is outside of the status, so that screen readers do not read it each second.
                 tag("span", .id("badge-state"), .named("role", "status"), text: isStale ? "stale" : "read")
                 tag("span", .id("badge-text")) {
-                    age.map { isStale ? "data \($0) old" : "\($0) ago" } ?? "no data"
+                    isStale ? age.map { "data \($0) old" } ?? "no data" : time.map { "at \($0)" } ?? "no data"
                 }
             }
             tag(

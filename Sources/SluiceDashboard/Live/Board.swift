@@ -30,6 +30,10 @@ struct Board: Sendable {
 
     var liveWorkers: [WorkerSummary] { workers.filter { !$0.isLost } }
     var slots: Int { liveWorkers.reduce(0) { $0 + ($1.info?.slots ?? 0) } }
+    /// The server's time at an instant, in milliseconds; nil = not known.
+    func time(at instant: ContinuousClock.Instant) -> Int64? {
+        snapshot.time.map { $0 + (instant - readAt).wholeMilliseconds }
+    }
     func count(_ state: OperationState) -> Int { snapshot.counts[state] ?? 0 }
 }
 
