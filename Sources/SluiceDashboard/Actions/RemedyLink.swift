@@ -9,18 +9,18 @@ struct RemedyLink: Equatable {
     /// Whether the page asks before a change.
     let isChange: Bool
 
-    /// - Parameter detail: the operation of the page.
+    /// - Parameter detail: the operation of the page; nil = the page is about no operation.
     /// - Returns: nil if the dashboard has no such page, or if the visitor does not have the right.
-    init?(_ advice: Explanation.Advice, on detail: OperationDetail, _ visit: Visit) {
+    init?(_ advice: Explanation.Advice, on detail: OperationDetail?, _ visit: Visit) {
         let links = visit.links
         func operation(_ name: DependencyName) -> (address: OperationAddress, isOwn: Bool) {
             let address = OperationAddress(queue: name.queue ?? advice.queue, id: name.id)
-            return (address, address.id == detail.id && address.queue == detail.queue)
+            return (address, address.id == detail?.id && address.queue == detail?.queue)
         }
         func change(_ action: OperationAction, _ name: DependencyName) -> (String, Link)? {
             guard visit.may(action.permission) else { return nil }
             let (address, isOwn) = operation(name)
-            let startsNow = isOwn && action == .retry && [.scheduled, .retrying].contains(detail.state)
+            let startsNow = isOwn && action == .retry && [.scheduled, .retrying].contains(detail?.state)
             return (
                 startsNow ? "Start now" : isOwn ? action.title : "\(action.title) …\(name.id.short)",
                 links.to("ops", address.id.description, action.rawValue, query: ["queue": address.queue])

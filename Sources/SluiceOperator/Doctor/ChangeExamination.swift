@@ -44,6 +44,6 @@ package struct ChangeExamination {
     }
 
     private func finding(_ code: String, _ message: String, _ fix: String) -> Diagnosis {
-        Diagnosis(.warning, code, change.id.description, message, fix: fix)
+        Diagnosis(.warning, code, change.id.description, message, fix: fix).about(.change(change.id))
     }
 }

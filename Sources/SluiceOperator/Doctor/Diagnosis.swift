@@ -29,6 +29,10 @@ package struct Diagnosis: Sendable, Equatable {
     package var repair: String?
     /// The number of affected operations. Findings with the largest number come first.
     package var weight = 0
+    /// The objects that the finding is about; empty for the server.
+    package var objects: [Object] = []
+    /// The fix as a typed remedy; nil = another one, or none.
+    package var remedy: Remedy?
 
     package init(
         _ severity: Severity,
@@ -57,6 +61,7 @@ package struct Diagnosis: Sendable, Equatable {
             fix: finding.fix.isEmpty ? nil : Self.command
         )
         if !finding.fix.isEmpty { repair = finding.fix }
+        objects = [Object(finding)]
     }
 
     /// The command that fixes all fixable findings.

@@ -202,7 +202,7 @@ extension Doctor {
                         queue: key.queue,
                         key.name,
                         "this version of sluice does not use this key"
-                    )
+                    ).about(.queue(key.queue))
                 )
             }
         }

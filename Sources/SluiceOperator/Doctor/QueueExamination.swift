@@ -119,7 +119,7 @@ extension Doctor {
             }
         }
         for (name, count) in unserved.sorted(by: { $0.key < $1.key }) {
-            var diagnosis = Diagnosis(
+            let diagnosis = Diagnosis(
                 .warning,
                 "unserved",
                 queue: snapshot.queue,
@@ -127,8 +127,13 @@ extension Doctor {
                 "no live worker handles this name; at least \(QuantityText.operations(count)) of it \(count == 1 ? "waits" : "wait")",
                 fix: "start a worker whose program registers it"
             )
-            diagnosis.weight = count
-            chart.add(diagnosis)
+            chart.add(
+                diagnosis.about(
+                    .queue(snapshot.queue),
+                    .operations(queue: snapshot.queue, name: name),
+                    weight: count
+                )
+            )
         }
     }
 }
@@ -141,7 +146,7 @@ package struct QueueExamination {
     package let audit: QueueAudit
     package let snapshot: QueueSnapshot
 
-    package var diagnoses: [Diagnosis] { lapsed + weighted(waiting) + leftovers }
+    package var diagnoses: [Diagnosis] { lapsed + weighted(waiting) + leftovers.map { $0.about(.queue(queue)) } }
 
     private var queue: String { audit.queue }
     private var hasLiveWorkers: Bool { !snapshot.liveWorkers.isEmpty }
@@ -150,14 +155,21 @@ package struct QueueExamination {
         let floor = audit.meta["leaseFloor"].flatMap { Int64($0) } ?? 0
         return audit.workers.filter { $0.held > 0 && max($0.leaseUntil, floor) < audit.time - Self.patience }.map {
             worker in
-            Diagnosis(
+            let row = snapshot.workers.first { $0.worker == worker.id }
+            let lost = Remedy.LabeledWorker(id: worker.id, info: row.flatMap { WorkerInfo($0.info) })
+            let ago = DurationText.short(.milliseconds(audit.time - max(worker.leaseUntil, floor)))
+            let why = hasLiveWorkers ? "no sweep has recovered them" : "no live worker can recover them"
+            return Diagnosis(
                 hasLiveWorkers ? .error : .warning,
                 "unswept",
                 queue: queue,
                 worker.id,
-                "lost \((audit.time - max(worker.leaseUntil, floor)) / 1000) s ago and still holds "
-                    + "\(QuantityText.operations(worker.held)): no sweep has recovered them",
-                fix: hasLiveWorkers ? nil : "\(Program.name) worker -q \(queue)"
+                "worker \(lost.label) was lost \(ago) ago and still holds \(QuantityText.operations(worker.held)): \(why)"
+            ).about(
+                .worker(lost),
+                .held(by: lost),
+                .queue(queue),
+                remedy: hasLiveWorkers ? nil : .startWorker(queue: queue, handler: nil)
             )
         }
     }
@@ -180,9 +192,8 @@ package struct QueueExamination {
                     "paused",
                     queue: queue,
                     queue,
-                    "paused, \(QuantityText.operationsAre(ready)) ready",
-                    fix: "\(Program.name) queue resume \(queue)"
-                )
+                    "paused, \(QuantityText.operationsAre(ready)) ready"
+                ).about(.queue(queue), .operations(queue: queue, state: .ready), remedy: .resumeQueue(queue))
             ]
         }
         guard !hasLiveWorkers else { return [] }
@@ -192,8 +203,11 @@ package struct QueueExamination {
                 "noWorker",
                 queue: queue,
                 queue,
-                "no live worker, \(QuantityText.operationsAre(ready)) ready",
-                fix: "\(Program.name) worker -q \(queue)"
+                "no live worker, \(QuantityText.operationsAre(ready)) ready"
+            ).about(
+                .queue(queue),
+                .operations(queue: queue, state: .ready),
+                remedy: .startWorker(queue: queue, handler: nil)
             )
         ]
     }

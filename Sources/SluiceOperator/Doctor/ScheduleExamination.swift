@@ -60,7 +60,7 @@ package struct ScheduleExamination {
                 .warning,
                 "overdue",
                 late + ": no live worker",
-                "\(Program.name) worker -q \(schedule.queue)"
+                remedy: .startWorker(queue: schedule.queue, handler: nil)
             )
         }
         return finding(.error, "overdue", late + ", though workers live", setAnew)
@@ -76,8 +76,10 @@ package struct ScheduleExamination {
         _ severity: Diagnosis.Severity,
         _ code: String,
         _ message: String,
-        _ fix: String?
+        _ fix: String? = nil,
+        remedy: Remedy? = nil
     ) -> Diagnosis {
         Diagnosis(severity, code, queue: schedule.queue, schedule.id, message, fix: fix)
+            .about(.schedule(schedule.id, queue: schedule.queue), remedy: remedy)
     }
 }

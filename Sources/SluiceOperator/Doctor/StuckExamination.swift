@@ -59,38 +59,40 @@ package struct StuckExamination {
     private var ready: Int { snapshot.counts[.ready] ?? 0 }
     private var areReady: String { QuantityText.operationsAre(ready) + " ready" }
 
-    private func finding(_ code: String, _ message: String, fix: [String]) -> Diagnosis {
-        var diagnosis = Diagnosis(
-            .warning,
-            code,
-            queue: snapshot.queue,
-            snapshot.queue,
-            message,
-            fix: Program.command(fix)
-        )
-        diagnosis.weight = ready
-        return diagnosis
+    private func finding(_ code: String, _ message: String, fix: [String]? = nil, remedy: Remedy? = nil) -> Diagnosis {
+        Diagnosis(.warning, code, queue: snapshot.queue, snapshot.queue, message, fix: fix.map { Program.command($0) })
+            .about(
+                .queue(snapshot.queue),
+                .operations(queue: snapshot.queue, state: .ready),
+                remedy: remedy,
+                weight: ready
+            )
     }
 
+    private var start: Remedy { .startWorker(queue: snapshot.queue, handler: nil) }
+
     private var quiet: Diagnosis? {
-        let workers = snapshot.liveWorkers.compactMap { WorkerInfo($0.info) }
-        guard let first = workers.first, !workers.contains(where: \.takesWork) else { return nil }
-        let names = workers.prefix(3).map { "\($0.name): \($0.phase)" }.joined(separator: ", ")
-        let quiet = workers.first { $0.phase == "quiet" } ?? first
+        let workers = snapshot.liveWorkers.compactMap { row in WorkerInfo(row.info).map { (id: row.worker, info: $0) } }
+        guard !workers.isEmpty, !workers.contains(where: \.info.takesWork) else { return nil }
+        let names = workers.prefix(3).map { "\($0.info.name): \($0.info.phase)" }.joined(separator: ", ")
+        let quiet = workers.first { $0.info.phase == "quiet" }
         return finding(
             "workersQuiet",
             "\(areReady), and no worker takes new ones (\(names))",
-            fix: quiet.phase == "quiet" ? ["workers", "resume", quiet.name] : ["worker", "-q", snapshot.queue]
+            remedy: quiet.map { .resumeWorker(Remedy.LabeledWorker(id: $0.id, info: $0.info)) } ?? start
         )
     }
 
     private var tooSlow: Diagnosis? {
         guard let (seconds, why) = time, seconds > Self.longest else { return nil }
         let shown = DurationText.short(.seconds(Int64(min(seconds, 1e12))))
-        let fix =
-            snapshot.limits.rate == nil && snapshot.limits.concurrency == nil
-            ? ["worker", "-q", snapshot.queue] : ["queue", "show", snapshot.queue]
-        return finding("slow", "\(areReady), which \(ready == 1 ? "takes" : "take") \(shown) \(why)", fix: fix)
+        let isLimited = snapshot.limits.rate != nil || snapshot.limits.concurrency != nil
+        return finding(
+            "slow",
+            "\(areReady), which \(ready == 1 ? "takes" : "take") \(shown) \(why)",
+            fix: isLimited ? ["queue", "show", snapshot.queue] : nil,
+            remedy: isLimited ? nil : start
+        )
     }
 
     /// The expected time for all ready operations, and the basis of that estimate.
@@ -123,16 +125,18 @@ package struct StuckExamination {
             count == 1
             ? "1 blocked operation depends on one that did not finish or no longer exists"
             : "at least \(count) blocked operations depend on operations that did not finish or no longer exist"
-        var diagnosis = Diagnosis(
+        return Diagnosis(
             .warning,
             "neverStarts",
             queue: first.queue,
             first.queue,
-            "\(many); the oldest is \(first.id), enqueued \(TimeText.rfc3339(first.record.enqueuedAt))",
-            fix: Program.command(["explain", "\(first.id)"])
+            "\(many); the oldest is \(first.id), enqueued \(TimeText.rfc3339(first.record.enqueuedAt))"
+        ).about(
+            .operation(OperationAddress(queue: first.queue, id: first.id)),
+            .operations(queue: first.queue, state: .blocked),
+            remedy: .explain(DependencyName(first.id)),
+            weight: count
         )
-        diagnosis.weight = count
-        return diagnosis
     }
 
     /// Finds a worker that holds more operations than its last heartbeat reported as running. The missing operations
@@ -146,16 +150,15 @@ package struct StuckExamination {
         let missing = old.count - info.busy - (info.stuck ?? 0)
         guard missing > 0, let first = old.first else { return nil }
         let many = missing == 1 ? "1 operation" : "\(QuantityText.grouped(missing)) operations"
-        var diagnosis = Diagnosis(
+        let holder = Remedy.LabeledWorker(id: worker.worker, info: info)
+        return Diagnosis(
             .error,
             "workerForgot",
             queue: snapshot.queue,
             worker.worker,
             "worker \(info.name) on \(info.host) holds \(many) that it does not run, such as \(first.header.id)",
             fix: "end its process \(info.pid) on \(info.host): other workers then run its operations again"
-        )
-        diagnosis.weight = missing
-        return diagnosis
+        ).about(.worker(holder), .held(by: holder), .queue(snapshot.queue), weight: missing)
     }
 
     /// Finds a worker with a wrong clock. Times in its log, and the times at which its schedules seem due, are wrong by
@@ -173,6 +176,6 @@ package struct StuckExamination {
             "the clock of worker \(info.name) on \(info.host) is \(much) \(ahead > 0 ? "ahead of" : "behind") that of Redis: "
                 + "the times in its log are wrong",
             fix: "set the clock of \(info.host)"
-        )
+        ).about(.worker(Remedy.LabeledWorker(id: worker.worker, info: info)))
     }
 }

@@ -30,6 +30,8 @@ package struct Explanation: Sendable {
     package struct Advice: Sendable, Equatable {
         package let remedy: Remedy
         package let queue: String
+
+        package init(remedy: Remedy, queue: String) { (self.remedy, self.queue) = (remedy, queue) }
     }
 
     /// The commands that help, each once, including those for the operations in `chain`. Leaves out `explain` for
