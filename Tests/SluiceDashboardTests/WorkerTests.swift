@@ -87,6 +87,69 @@ struct WorkerTests {
         #expect(try await desk("/ops/\(id)?queue=mail").text.contains("ran on"))
     }
 
+    @Test("A worker that has stopped has a page with what the dashboard saw of it and the requests to it")
+    func stopped() async throws {
+        let info = WorkerInfo(
+            host: "h1",
+            pid: 7,
+            name: "w<1>",
+            slots: 1,
+            queues: ["mail"],
+            handles: [],
+            version: "1",
+            startedAt: 0
+        )
+        var beat = Beat(worker: worker, epoch: 1, leaseMilliseconds: 60_000, intervalMilliseconds: 5_000, info: [])
+        beat.info = info.encoded()
+        _ = try desk.broker.beat(beat, queue: "mail")
+        await desk.site.loop.expire()
+        #expect(try await desk("/workers/stop?id=\(worker)", .post).status == 303)
+        #expect(try await !desk("/workers/show?id=\(worker)").text.contains("has ended"))
+        try await desk.broker.retire(worker: worker, statistics: [], queue: "mail")
+        await desk.site.loop.expire()
+        let page = try await desk("/workers/show?id=\(worker)")
+        #expect(page.status == 200 && page.text.contains("This worker has ended"))
+        #expect(page.text.contains("<h1>w&lt;1&gt;</h1>") && page.text.contains("/queues/show?queue=mail"))
+        #expect(page.text.contains("stop") && page.text.contains(">ann<"))
+        // Another dashboard has not seen it, and knows only its start.
+        let other = try await Desk()("/workers/show?id=\(worker)")
+        #expect(
+            other.status == 200 && other.text.contains("This worker has ended") && !other.text.contains("seen last")
+        )
+    }
+
+    @Test("Overview, list and page of a lost worker say the same of its operations, and whether a live worker is there")
+    func lost() async throws {
+        _ = try await start()
+        _ = try desk.broker.beat(
+            Beat(worker: worker, epoch: 1, leaseMilliseconds: 1, intervalMilliseconds: 5_000, info: []),
+            queue: "mail"
+        )
+        while try await !desk.broker.snapshot(queue: "mail", executingRows: 0).liveWorkers.isEmpty {
+            await Task.yield()
+        }
+        for isServed in [false, true] {
+            if isServed {
+                let beat = Beat(
+                    worker: WorkerID(),
+                    epoch: 1,
+                    leaseMilliseconds: 60_000,
+                    intervalMilliseconds: 5_000,
+                    info: []
+                )
+                _ = try desk.broker.beat(beat, queue: "mail")
+            }
+            await desk.site.loop.expire()
+            let text =
+                isServed ? "a live worker will recover its 1 operation" : "no live worker can recover its 1 operation"
+            for path in ["/", "/workers", "/workers/show?id=\(worker)"] {
+                #expect(try await desk(path).text.contains(text), "\(path)")
+            }
+            let page = try await desk("/workers/show?id=\(worker)").text
+            #expect(page.contains(" worker -q mail<") == !isServed)
+        }
+    }
+
     @Test("The list and the page of a worker have its build, as plain text")
     func build() async throws {
         let info = WorkerInfo(

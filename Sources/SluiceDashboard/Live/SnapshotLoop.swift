@@ -16,6 +16,7 @@ actor SnapshotLoop {
     /// A page does not wait longer than this for Redis, and then shows the data of the last read.
     static let patience = Duration.seconds(3)
 
+    let seen = SeenWorkers()
     private let broker: any MonitorBroker
     private let interval: Duration
     private let patience: Duration
@@ -132,7 +133,9 @@ actor SnapshotLoop {
             known = try await readStatistics(of: snapshot, at: start)
             statistics = known
         }
-        return Board(snapshot, rates: rates, statistics: known.board, lost: known.lost)
+        let board = Board(snapshot, rates: rates, statistics: known.board, lost: known.lost)
+        seen.add(board)
+        return board
     }
 
     private func readStatistics(

@@ -7,9 +7,13 @@ import Synchronization
 final class NewestEvents: Sendable {
     private let limit: Int
     private let filter: EventFilter
+    private let isWanted: @Sendable (QueueChange) -> Bool
     private let kept = Mutex<[EventFeed.Item]>([])
 
-    init(limit: Int, filter: EventFilter) { (self.limit, self.filter) = (limit, filter) }
+    /// - Parameter isWanted: whether the change of an event is wanted; events without a change are.
+    init(limit: Int, filter: EventFilter, isWanted: @escaping @Sendable (QueueChange) -> Bool = { _ in true }) {
+        (self.limit, self.filter, self.isWanted) = (limit, filter, isWanted)
+    }
 
     /// Reads the events of all queues that can be reached.
     func read(_ broker: any OperatorBroker, since: Duration) async throws {
@@ -28,7 +32,9 @@ final class NewestEvents: Sendable {
     }
 
     private func add(_ item: EventFeed.Item) {
-        guard case .batch(let batch, let at) = item, let part = filter.part(of: batch) else { return }
+        guard case .batch(let batch, let at) = item, let part = filter.part(of: batch),
+            part.change.map(isWanted) ?? true
+        else { return }
         kept.withLock { kept in
             kept.append(.batch(part, at: at))
             if kept.count >= limit * 2 { kept.removeFirst(kept.count - limit) }

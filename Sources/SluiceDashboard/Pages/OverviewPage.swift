@@ -130,7 +130,7 @@ struct OverviewPage {
             problems.append((.dead, tag("a", .href(link), text: QuantityText.operationsAre(dead) + " dead")))
         }
         for worker in board.workers where worker.isLost {
-            let text = "worker \(worker.label) is lost: \(QuantityText.operations(worker.inFlight)) to recover"
+            let text = "worker \(worker.label) is lost: \(LostOutlook(of: worker, in: board.snapshot.queues).text)"
             problems.append((.dead, tag("a", .href(WorkerLink.to(worker.id, visit.links)), text: text)))
         }
         for queue in board.snapshot.queues {

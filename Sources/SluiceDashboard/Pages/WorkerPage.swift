@@ -14,13 +14,22 @@ struct WorkerPage {
     /// The operations that a lost worker held, as they are now.
     private var held: [(queue: String, id: OperationID, detail: OperationDetail?)] = []
 
-    init(_ visit: Visit) async throws {
-        self.visit = visit
-        board = try visit.board()
+    /// The page of a worker, or that of one that has ended.
+    static func content(_ visit: Visit) async throws -> PageContent {
         guard let text = visit.query["id"] else {
             throw PageFailure.badRequest("No worker is given: workers/show?id=ID")
         }
-        found = try await WorkerFinder.find(text, board, visit.site)
+        let board = try visit.board()
+        do {
+            return try await WorkerPage(visit, board, WorkerFinder.find(text, board, visit.site)).content
+        } catch let failure as LookupFailure where failure.code == .notFound {
+            guard let id = OperationID(text) else { throw failure }
+            return try await EndedWorkerPage(visit, board, id).content
+        }
+    }
+
+    private init(_ visit: Visit, _ board: Board, _ found: WorkerLookup.Found) async throws {
+        (self.visit, self.board, self.found) = (visit, board, found)
         if case .present(let worker) = found {
             ended = try await visit.site.cache.value("ended \(worker.id)", age: .seconds(2)) {
                 [broker = visit.site.broker] in
@@ -58,10 +67,9 @@ struct WorkerPage {
                 actions(worker)
             }
             if worker.isLost {
-                Notice.markup(
-                    .bad,
-                    "Its lease has run out. Another worker recovers its operations, which run again or end."
-                )
+                let outlook = LostOutlook(of: worker, in: board.snapshot.queues)
+                Notice.markup(.bad, "This worker is lost: its lease has run out; \(outlook.text).")
+                outlook.remedies.map { CommandLineView.markup(text: $0.command, label: "try") }
             }
             tag("div", .class("columns")) {
                 tag("div") {

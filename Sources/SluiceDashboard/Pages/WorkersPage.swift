@@ -58,11 +58,7 @@ struct WorkersPage {
                     "…" + worker.id.suffix(ShortID.minimum)
                 }
             },
-            .text(
-                "State",
-                worker.phaseText,
-                role: worker.isLost ? .dead : worker.phase == "running" ? .plain : .warning
-            ),
+            state(worker),
             .text("Queues", worker.servedQueues.joined(separator: ", ")),
             Cell("Slots", "number") { slots(worker) },
             Cell("Runs", "wide") { runs(running, of: worker) },
@@ -73,6 +69,16 @@ struct WorkersPage {
             .measure("Up for", info.map { DurationText.short(.milliseconds(max(0, now - $0.startedAt))) } ?? "–").minor,
             BuildCell.cell(info).minor,
         ]
+    }
+
+    private func state(_ worker: WorkerSummary) -> Cell {
+        let role: TextRole = worker.isLost ? .dead : worker.phase == "running" ? .plain : .warning
+        return Cell("State", role.className) {
+            worker.phaseText
+            if worker.isLost {
+                tag("span", .class("detail"), text: LostOutlook(of: worker, in: board.snapshot.queues).text)
+            }
+        }
     }
 
     @MarkupBuilder private func slots(_ worker: WorkerSummary) -> Markup {

@@ -53,7 +53,7 @@ struct Routes: Sendable {
         page(group, "queues") { visit in try QueuesPage(visit).content }
         FigureRoutes(routes: self).add(to: group)
         page(group, "workers") { visit in try WorkersPage(visit).content }
-        page(group, "workers/show") { visit in try await WorkerPage(visit).content }
+        page(group, "workers/show") { visit in try await WorkerPage.content(visit) }
         page(group, "schedules") { visit in try await SchedulesPage(visit).content }
         page(group, "schedules/show") { visit in try await SchedulePage(visit).content }
         page(group, "events") { visit in try await EventsPage(visit).content }

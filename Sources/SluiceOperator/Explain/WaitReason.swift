@@ -120,7 +120,7 @@ extension WaitRule {
         let isServed = !situation.liveWorkers.isEmpty
         return WaitReason(
             "its worker \(situation.label(of: owner)) is lost; "
-                + (isServed ? "a live worker will recover the operation" : "no live worker can recover the operation"),
+                + LostOutlook.sentence(isServed: isServed, "the operation"),
             [
                 .init("lease", "ended \(situation.ago(max(owner.leaseUntil, situation.snapshot.leaseFloor)))"),
                 .init("heartbeat", situation.ago(owner.beatAt)),
