@@ -23,7 +23,7 @@ enum BarChart {
 
     private static func bar(at index: Int, share: Double) -> Markup {
         // An empty minute is a thin line, so that the time axis stays visible.
-        let size = share > 0 ? max(1.5, share * height) : 0.5
+        let size = share > 0 ? max(2.5, share * height) : 1.5
         return tag(
             "rect",
             .class(share > 0 ? "bar" : "none"),

@@ -14,8 +14,8 @@ enum SortedTable {
         }
     }
 
-    static func markup(_ caption: String, _ columns: [Column], _ rows: [[Cell]]) -> Markup {
-        TableView.markup(caption, rows) {
+    static func markup(_ caption: String, _ columns: [Column], _ rows: [[Cell]], classes: String) -> Markup {
+        TableView.markup(caption, rows, classes: classes) {
             columns.map { column in
                 tag(
                     "th",

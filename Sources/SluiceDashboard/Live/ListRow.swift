@@ -9,22 +9,23 @@ struct ListRow: Sendable, Equatable {
     var address: OperationAddress
     var state: OperationState
     var attempt: String
-    /// Milliseconds of server time; nil = not stored.
-    var time: Int64?
+    /// nil = not stored.
+    var time: ShownTime?
     var note: String
 
     init(_ detail: OperationDetail, _ view: PayloadView) {
         address = OperationAddress(queue: detail.queue, id: detail.id)
         state = detail.state
         attempt = "\(detail.record.attempt)/\(detail.reading(view).envelope.maxAttempts)"
-        time = detail.shownTime
+        time = detail.shown
         note = String((detail.shownNote ?? "").prefix(Self.longestNote))
     }
 
     /// The row of a running operation, as a snapshot has it.
     init(_ entry: ExecutingSummary) {
         address = OperationAddress(queue: entry.queue, id: entry.id)
-        (state, attempt, time) = (.executing, entry.tries, entry.row.startedAt)
+        (state, attempt) = (.executing, entry.tries)
+        time = entry.row.startedAt.map { ShownTime(.started, $0) }
         let progress = ProgressText(entry)
         note = progress == .unknown ? "" : progress.line(ascii: true, bar: 0)
     }
@@ -33,7 +34,13 @@ struct ListRow: Sendable, Equatable {
 
     func stateCell() -> Cell { Cell("State") { StateView.markup(state) } }
     func attemptCell() -> Cell { .measure("Attempt", attempt) }
-    func timeCell(now: Int64?) -> Cell { Cell("When") { TimeView.markup(time, now: now) } }
+    func timeCell(now: Int64?) -> Cell {
+        Cell("When", "when") {
+            if let time { tag("span", .class("dim"), text: "\(time.kind.rawValue) ") }
+            TimeView.markup(time?.milliseconds, now: now)
+        }
+    }
+
     func noteCell() -> Cell {
         Cell("Progress, error, tags", "about " + (state == .dead ? "dead" : "")) { note }
     }

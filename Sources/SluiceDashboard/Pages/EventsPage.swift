@@ -45,7 +45,7 @@ struct EventsPage {
             } else if items.isEmpty {
                 Empty.markup("No event is stored for this time. Enqueues, starts and finishes are not stored.")
             } else {
-                TableView.markup("Events", ["When", "Queue", "What", "Who", "Operations"], items.compactMap(row))
+                TableView.markup("Events", ["When", "Queue", "Who", "What", "Operations"], items.compactMap(row))
                 if items.count == Self.rows {
                     tag("p", .class("more dim"), text: "The newest \(Self.rows) events are shown.")
                 }
@@ -86,30 +86,44 @@ struct EventsPage {
         )
     }
 
-    private func author(_ change: QueueChange) -> String {
-        change.author { id in
-            let board = visit.reading.board
-            return board?.workers.first { $0.id == id }?.label ?? board?.lost.first { $0.id == id }?.label
+    private func label(ofWorker id: String) -> String? {
+        let board = visit.reading.board
+        return board?.workers.first { $0.id == id }?.label ?? board?.lost.first { $0.id == id }?.label
+    }
+
+    private func who(_ change: QueueChange?) -> Markup {
+        let who = change.map { $0.author(label(ofWorker:)) } ?? "worker"
+        guard let change, change.verb == .recover else { return tag("span", .title(who), text: who) }
+        return tag("a", .class("plain"), .href(WorkerLink.to(change.by, visit.links)), .title(who), text: who)
+    }
+
+    /// The object of a change. Its id, with which the text begins, is a link.
+    private func sentence(_ change: QueueChange, _ batch: EventBatch) -> Markup {
+        let text = change.sentence(naming: batch.subject)
+        guard let id = OperationID(String(text.prefix(OperationID.characterCount))) else { return Markup(text: text) }
+        let link: Markup
+        switch change.verb {
+        case .control:
+            let label = label(ofWorker: id.description) ?? id.description
+            link = tag("a", .href(WorkerLink.to(id.description, visit.links)), text: label)
+        case _ where change.storedChange != nil:
+            link = tag("a", .href(visit.links.to("changes", id.description)), text: id.description)
+        default:
+            link = OperationLink.markup(id, queue: batch.queue, visit.links)
         }
+        return link + Markup(text: String(text.dropFirst(OperationID.characterCount)))
     }
 
     private func row(_ item: EventFeed.Item) -> [Cell]? {
         guard case .batch(let batch, let at) = item else { return nil }
         return [
             Cell("When") { TimeView.markup(at, now: visit.reading.board?.snapshot.time) },
-            .text("Queue", batch.queue),
-            Cell("What") {
+            Cell("Queue") { QueuePage.anchor(batch.queue, visit.links) },
+            Cell("Who", "worker" + (batch.change == nil ? " dim" : "")) { who(batch.change) },
+            Cell("What", "what") {
                 if let change = batch.change {
                     change.word
-                    tag("span", .class("detail")) {
-                        if let id = change.storedChange {
-                            let text = change.sentence(naming: nil)
-                            tag("a", .href(visit.links.to("changes", id.description)), text: id.description)
-                            String(text.dropFirst(OperationID.characterCount))
-                        } else {
-                            change.sentence(naming: batch.subject)
-                        }
-                    }
+                    tag("span", .class("detail")) { sentence(change, batch) }
                 }
                 for (state, count) in batch.countsInOrder {
                     tag("div") {
@@ -118,11 +132,7 @@ struct EventsPage {
                     }
                 }
             },
-            Cell("Who", "worker" + (batch.change == nil ? " dim" : "")) {
-                let who = batch.change.map(author) ?? "worker"
-                tag("span", .title(who), text: who)
-            },
-            Cell("Operations", "wide") {
+            Cell("Operations", "half") {
                 let ids = Set(batch.transitions.map(\.id)).sorted()
                 for id in ids.prefix(5) {
                     OperationLink.markup(id, queue: batch.queue, visit.links)

@@ -179,7 +179,7 @@ struct OperationsPage {
             shown.attemptCell(),
             shown.timeCell(now: board.snapshot.time),
             shown.noteCell(),
-            Cell("Arguments", "arguments") { ArgumentsText.line(reading) },
+            Cell("Arguments", "arguments") { ArgumentsText.line(reading) }.minor,
         ]
     }
 

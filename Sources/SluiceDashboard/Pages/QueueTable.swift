@@ -44,10 +44,7 @@ struct QueueTable {
                 )
             },
             condition(queue),
-            Cell("Last 10 min", "half") {
-                let sum = QuantityText.grouped(Int64(ended.reduce(0, +)))
-                BarChart.markup(ended, label: "\(sum) ended attempts in 10 minutes")
-            },
+            lastMinutes(ended),
             .count("Ready", queue.counts[.ready] ?? 0),
             running(queue),
             .count("Retrying", queue.counts[.retrying] ?? 0, role: .warning),
@@ -61,6 +58,19 @@ struct QueueTable {
             .measure("Errors", Measure.percent(recent.errorRate), role: errors > 0 ? .dead : .plain),
             .count("Workers", queue.liveWorkers.count),
         ]
+    }
+
+    /// The ended attempts by minute. Each row has its own scale, so the sum stands beside the bars.
+    private func lastMinutes(_ ended: [Double]) -> Cell {
+        let sum = Int64(ended.reduce(0, +))
+        let most = QuantityText.grouped(Int64(ended.max() ?? 0))
+        return Cell("Last 10 min", "half recent") {
+            BarChart.markup(
+                ended,
+                label: "\(QuantityText.grouped(sum)) ended attempts in 10 minutes, at most \(most) in a minute"
+            )
+            tag("span", .class(sum == 0 ? "dim" : ""), text: QuantityText.count(sum))
+        }
     }
 
     private func condition(_ queue: QueueSnapshot) -> Cell {

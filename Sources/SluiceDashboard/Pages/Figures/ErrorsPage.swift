@@ -126,7 +126,7 @@ struct ErrorsPage {
             .count("Count", group.count),
             .count("Dead", group.dead, role: .dead),
             .count("Retrying", group.retrying, role: .warning),
-            Cell("First") { TimeView.markup(group.first, now: now) },
+            Cell("First") { TimeView.markup(group.first, now: now) }.minor,
             Cell("Last") { TimeView.markup(group.last, now: now) },
             .text("Names", group.names.sorted().joined(separator: ", ")),
             .text("Queues", group.queues.sorted().joined(separator: ", ")),

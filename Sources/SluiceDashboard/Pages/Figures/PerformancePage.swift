@@ -163,7 +163,8 @@ struct PerformancePage {
                 SortedTable.markup(
                     "Statistics by operation name",
                     isCompared ? comparedColumns : columns,
-                    rows.prefix(Self.shown).map(isCompared ? comparedRow : row)
+                    rows.prefix(Self.shown).map(isCompared ? comparedRow : row),
+                    classes: isCompared ? "pairs" : "triples"
                 )
             }
             tag("p", .class("under"), text: note(rows.count))
