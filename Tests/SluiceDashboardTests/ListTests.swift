@@ -28,6 +28,29 @@ struct ListTests {
         #expect(text.matches(of: /<tr>/).count == 3)
     }
 
+    @Test("The times of a list say what they are, also after an update, and a queue without work has a zero")
+    func times() async throws {
+        let desk = Desk()
+        let ids = try await desk.enqueue("Send", "Other")
+        let envelope = OperationEnvelope(name: "Later").encoded()
+        _ = try await desk.broker.enqueue(
+            [NewOperation(delayMilliseconds: 3_600_000, envelope: envelope)],
+            queue: "mail"
+        )
+        let page = try await desk("/ops").text
+        #expect(
+            page.contains("<span class=\"dim\">enqueued </span><time")
+                && page.contains("<span class=\"dim\">due </span>")
+        )
+        let path = try refresh(page, ids)
+        _ = try await desk.broker.cancel([ids[0]], request: CancelRequest(reason: "late", by: "ann"), queue: "mail")
+        await desk.site.loop.expire()
+        #expect(try await desk(path).text.contains("<span class=\"dim\">ended </span>"))
+        let queues = try await desk("/queues").text
+        #expect(queues.contains("0 ended attempts in 10 minutes, at most 0 in a minute"))
+        #expect(queues.contains("</svg><span class=\"dim\">0</span>"))
+    }
+
     @Test("All lists together read at most one queue for a snapshot, and none if nothing has happened")
     func costs() async throws {
         let desk = Desk()

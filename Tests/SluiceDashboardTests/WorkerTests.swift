@@ -89,6 +89,15 @@ struct WorkerTests {
 
     @Test("A worker that has stopped has a page with what the dashboard saw of it and the requests to it")
     func stopped() async throws {
+        let id = try await start()
+        let fence = try #require(try await desk.detail(id)).record.fence
+        _ = try await desk.broker.complete(
+            [Completion(fence: fence, id: id, tracked: true)],
+            isRepeat: false,
+            worker: worker,
+            thenClaim: nil,
+            queue: "mail"
+        )
         let info = WorkerInfo(
             host: "h1",
             pid: 7,
@@ -109,8 +118,10 @@ struct WorkerTests {
         await desk.site.loop.expire()
         let page = try await desk("/workers/show?id=\(worker)")
         #expect(page.status == 200 && page.text.contains("This worker has ended"))
+        #expect(page.text.contains("Ended operations") && page.text.contains("/ops/\(id)?queue=mail"))
         #expect(page.text.contains("<h1>w&lt;1&gt;</h1>") && page.text.contains("/queues/show?queue=mail"))
         #expect(page.text.contains("stop") && page.text.contains(">ann<"))
+        #expect(try await desk("/events").text.contains("href=\"/workers/show?id=\(worker)\""))
         // Another dashboard has not seen it, and knows only its start.
         let other = try await Desk()("/workers/show?id=\(worker)")
         #expect(

@@ -45,6 +45,12 @@ struct EndedWorkerPage {
                 facts
             }
             requestTable
+            EndedTable(
+                title: "What it had ended when its page was read last",
+                ended: seen?.ended ?? [],
+                now: now ?? 0,
+                links: visit.links
+            ).markup
         }
     }
 

@@ -4,8 +4,6 @@ import TerminalText
 
 /// One worker: its slots and what they run, its settings and requests to it; or the outcome of one that was lost.
 struct WorkerPage {
-    private static let endedShown = 20
-
     private let visit: Visit
     private let board: Board
     private let found: WorkerLookup.Found
@@ -35,6 +33,7 @@ struct WorkerPage {
                 [broker = visit.site.broker] in
                 try await EndedRuns.of(worker.id, queues: worker.queues, broker)
             }.sorted { ($0.record.endedAt, $0.id) > ($1.record.endedAt, $1.id) }
+            visit.site.loop.seen.add(ended, of: worker.id)
         }
         if case .lost(let worker) = found {
             for (queue, operations) in Dictionary(grouping: worker.operations, by: \.queue).sorted(by: {
@@ -74,7 +73,7 @@ struct WorkerPage {
             tag("div", .class("columns")) {
                 tag("div") {
                     slots(worker)
-                    endedTable
+                    EndedTable(title: "Ended", ended: ended, now: now, links: visit.links).markup
                 }
                 tag("div") { WorkerFacts(worker: worker, now: now, links: visit.links).markup }
             }
@@ -134,30 +133,6 @@ struct WorkerPage {
                         text: "\(QuantityText.grouped(more)) more"
                     )
                 }
-            }
-        }
-    }
-
-    /// The operations that ended last.
-    @MarkupBuilder private var endedTable: Markup {
-        if !ended.isEmpty {
-            tag("section") {
-                tag("h2", text: "Ended")
-                TableView.markup(
-                    "Ended operations",
-                    ["Operation", "State", "Name", "Queue", "Ran", "Ended"],
-                    ended.prefix(Self.endedShown).map { detail in
-                        let record = detail.record
-                        return [
-                            Cell("Operation") { OperationLink.markup(detail.id, queue: detail.queue, visit.links) },
-                            Cell("State") { StateView.markup(detail.state) },
-                            Cell("Name", "name") { detail.envelope.name },
-                            .text("Queue", detail.queue),
-                            .measure("Ran", Measure.milliseconds(record.endedAt - record.startedAt)),
-                            Cell("Ended") { TimeView.markup(record.endedAt, now: now) },
-                        ]
-                    }
-                )
             }
         }
     }
