@@ -113,7 +113,7 @@ struct WorkerTests {
         _ = try desk.broker.beat(beat, queue: "mail")
         await desk.site.loop.expire()
         #expect(try await desk("/workers/stop?id=\(worker)", .post).status == 303)
-        #expect(try await !desk("/workers/show?id=\(worker)").text.contains("has ended"))
+        #expect(try await !desk("/workers/show?id=\(worker)").text.contains("This worker has ended"))
         try await desk.broker.retire(worker: worker, statistics: [], queue: "mail")
         await desk.site.loop.expire()
         let page = try await desk("/workers/show?id=\(worker)")

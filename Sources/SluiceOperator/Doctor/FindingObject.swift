@@ -14,8 +14,8 @@ extension Diagnosis {
         case change(OperationID)
     }
 
-    /// Returns the finding with its objects, and with a remedy. The command of the remedy is the fix, unless the finding
-    /// has another one.
+    /// Returns the finding with its objects and with a remedy, whose command is the fix unless the finding has
+    /// another one.
     package func about(_ objects: Object..., remedy: Remedy? = nil, weight: Int? = nil) -> Diagnosis {
         var diagnosis = self
         diagnosis.objects = objects
