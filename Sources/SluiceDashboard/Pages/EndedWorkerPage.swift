@@ -83,7 +83,7 @@ struct EndedWorkerPage {
                 if let info = seen.worker.info {
                     FactLine.markup("process") { "\(info.host) pid \(info.pid), version \(info.version)" }
                     if let build = info.build { FactLine.markup("build") { build } }
-                    FactLine.markup("by then") {
+                    FactLine.markup("ended by then") {
                         "\(QuantityText.grouped(info.finished)) finished, \(QuantityText.grouped(info.failed)) failed attempts, "
                             + "\(QuantityText.grouped(info.cancelled)) cancelled"
                     }

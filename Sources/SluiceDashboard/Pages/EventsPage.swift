@@ -89,6 +89,7 @@ struct EventsPage {
     private func label(ofWorker id: String) -> String? {
         let board = visit.reading.board
         return board?.workers.first { $0.id == id }?.label ?? board?.lost.first { $0.id == id }?.label
+            ?? OperationID(id).flatMap { visit.site.loop.seen[$0]?.worker.label }
     }
 
     private func who(_ change: QueueChange?) -> Markup {
@@ -132,7 +133,7 @@ struct EventsPage {
                     }
                 }
             },
-            Cell("Operations", "half") {
+            Cell("Operations") {
                 let ids = Set(batch.transitions.map(\.id)).sorted()
                 for id in ids.prefix(5) {
                     OperationLink.markup(id, queue: batch.queue, visit.links)

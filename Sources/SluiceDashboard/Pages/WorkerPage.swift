@@ -161,7 +161,9 @@ struct WorkerPage {
             .measure("Runs for", Measure.milliseconds(entry.runtimeMilliseconds)),
             .measure("Attempt", entry.tries),
             Cell("Progress", "wide") {
-                if let progress = entry.row.progress {
+                if entry.isLost {
+                    tag("span", .class("dead")) { ProgressView.markup(.lost) }
+                } else if let progress = entry.row.progress {
                     let text = ProgressText.running(fraction: progress.fraction, message: progress.message)
                     ProgressView.markup(text)
                 }

@@ -73,7 +73,7 @@ package struct StuckExamination {
 
     private var quiet: Diagnosis? {
         let workers = snapshot.liveWorkers.compactMap { row in WorkerInfo(row.info).map { (id: row.worker, info: $0) } }
-        guard !workers.isEmpty, !workers.contains(where: \.info.takesWork) else { return nil }
+        guard !workers.isEmpty, !workers.contains(where: { $0.info.takesWork }) else { return nil }
         let names = workers.prefix(3).map { "\($0.info.name): \($0.info.phase)" }.joined(separator: ", ")
         let quiet = workers.first { $0.info.phase == "quiet" }
         return finding(
