@@ -55,6 +55,8 @@ package struct QueueChange: Sendable, Equatable {
         case setSchedule, pauseSchedule, resumeSchedule, removeSchedule
         /// A person enqueued the operation of a schedule once more.
         case runSchedule
+        /// A person enqueued an operation, or repeated one, by a form.
+        case enqueue, rerun
         /// Beginning and end of a change of many operations, in each queue of it; `count` is that of all queues.
         case startChange, endChange
         /// An unreadable change of many operations was removed.

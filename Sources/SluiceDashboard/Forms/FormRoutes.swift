@@ -69,7 +69,8 @@ struct FormRoutes: Sendable {
                 Notice.markup(.bad, "Nothing was enqueued. Correct the marked fields.")
             )
         }
-        switch try await enqueuing.enqueue(operation, queue: queue, .enqueued) {
+        let change = enqueuing.change(form, by: visitor.name)
+        switch try await enqueuing.enqueue(operation, queue: queue, change, .enqueued) {
         case .enqueued(let response): return response
         case .taken(let holder):
             form.refuse("unique", "\(holder) has this key, so nothing was enqueued.")

@@ -43,6 +43,16 @@ struct NewOperations: Sendable {
         return id
     }
 
+    /// The event of an enqueue by a person.
+    func change(_ form: TypedForm, rerunOf origin: OperationDetail? = nil, by name: String) -> QueueChange {
+        QueueChange(
+            enqueued: form.line("name"),
+            rerunOf: origin.map { OperationAddress(queue: $0.queue, id: $0.id) },
+            by: name,
+            from: site.options.machine
+        )
+    }
+
     /// The start of a form as milliseconds to wait.
     func delay(_ start: TypedForm.Start?, _ form: inout TypedForm) async throws -> Int64 {
         switch start {
@@ -70,9 +80,15 @@ struct NewOperations: Sendable {
         return try await site.broker.snapshot(queue: queue, executingRows: 0).time
     }
 
+    /// - Parameter change: the event of the enqueue.
     /// - Throws: `PageFailure` if the form was sent before, or if it is not known whether the operation was stored;
     ///   `OperationsError` if the operation is refused.
-    func enqueue(_ operation: NewOperation, queue: String, _ notice: OutcomeNotice) async throws -> Outcome {
+    func enqueue(
+        _ operation: NewOperation,
+        queue: String,
+        _ change: QueueChange,
+        _ notice: OutcomeNotice
+    ) async throws -> Outcome {
         let reference: OperationReference
         do { reference = try await site.client.enqueue([operation], queue: queue)[0] } catch let error
             as OperationsError where error.code == .outcomeUnknown
@@ -84,6 +100,8 @@ struct NewOperations: Sendable {
                 notes: ["Go back and send the form again: it enqueues the operation only once."]
             )
         }
+        // The operation is enqueued, also if its event cannot be stored.
+        if reference.isNew { try? await site.broker.noteEvent(change, of: reference.id, queue: queue) }
         await site.loop.expire()
         guard reference.id == operation.id else { return .taken(reference.id) }
         guard reference.isNew else { throw sentBefore(operation.id, queue) }

@@ -44,7 +44,9 @@ struct RerunRoutes: Sendable {
             _ = try Permission.enqueue.require(visitor)
         }
         if let operation, form.errors.isEmpty {
-            guard case .enqueued(let response) = try await enqueuing.enqueue(operation, queue: queue, .rerun) else {
+            let change = enqueuing.change(form, rerunOf: detail, by: visitor.name)
+            let outcome = try await enqueuing.enqueue(operation, queue: queue, change, .rerun)
+            guard case .enqueued(let response) = outcome else {
                 throw PageFailure(status: .conflict, title: "Nothing was enqueued", message: "A unique key is taken.")
             }
             return response

@@ -22,10 +22,11 @@ struct ChangeEvents: Sendable {
 
     /// - Parameters:
     ///   - progress: that of the end.
-    ///   - stopper: the person who asked for the stop.
+    ///   - stopper: the person who asked for the stop; nil = no stop was asked for.
     func end(_ progress: ChangeJobProgress, _ end: BulkProgress.End, stopper: String?) async throws {
         let (word, by): (String, String) =
             switch end {
+            case .complete where stopper != nil: ("complete before it was stopped", stopper ?? job.by)
             case .complete: ("complete", job.by)
             case .stopped: ("stopped", stopper ?? job.by)
             case .failed(let reason): ("failed: \(reason)", job.by)

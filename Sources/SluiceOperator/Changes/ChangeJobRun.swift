@@ -108,10 +108,11 @@ package struct ChangeJobRun: Sendable {
     /// Adds the events of the end, then stores it: a program that takes over in between adds them once more.
     private func finish(_ end: BulkProgress.End) async throws {
         let progress = state.state.withLock { $0.progress }
-        // Only a stop needs the name.
-        let stopper = end == .stopped ? try await broker.changes(stored.id).changes.first?.stopper : nil
         try await save()
         try checkLease()
+        // Only a stop needs the name, also one that came too late.
+        let isStopAsked = end == .stopped || state.state.withLock(\.isStopped)
+        let stopper = isStopAsked ? try await broker.changes(stored.id).changes.first?.stopper : nil
         try? await events.end(progress, end, stopper: stopper)
         state.state.withLock { $0.progress.end = end }
         try await save(isEnd: true)

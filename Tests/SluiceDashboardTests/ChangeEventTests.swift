@@ -1,0 +1,193 @@
+import BrokerModel
+import HTTPTypes
+import Operations
+import Sluice
+import SluiceOperator
+import Testing
+
+@testable import SluiceDashboard
+
+@Suite("Changes in the dashboard are events", .timeLimit(.minutes(60)))
+struct ChangeEventTests {
+    private let desk = Desk()
+
+    /// A request that changes something, by the pattern of its path, and the event that it leaves.
+    private struct Step {
+        let pattern: String
+        let verb: QueueChange.Verb
+        let path: String
+        var form = ""
+        /// The end of the change is the event; nil = that of the request.
+        var waits = false
+    }
+
+    private static let withoutChange: Set = ["/theme", "/login", "/logout"]
+
+    private func changes() async throws -> [EventBatch] {
+        try await desk.broker.storedEvents(queue: "mail", after: nil, agoMilliseconds: .max / 2, limit: 1_000)
+            .entries.map(\.batch).filter { $0.change != nil }
+    }
+
+    private func start(host: String) throws -> WorkerID {
+        let worker = WorkerID()
+        var beat = Beat(worker: worker, epoch: 1, leaseMilliseconds: 60_000, intervalMilliseconds: 5_000, info: [])
+        beat.info = WorkerInfo(
+            host: host,
+            pid: 7,
+            name: "w",
+            slots: 1,
+            queues: ["mail"],
+            handles: [],
+            version: "1",
+            startedAt: 0
+        ).encoded()
+        _ = try desk.broker.beat(beat, queue: "mail")
+        return worker
+    }
+
+    private func hidden(_ name: String, _ page: String) throws -> String {
+        let parts = page.split(separator: "name=\"\(name)\" value=\"")
+        return String(try #require(parts.dropFirst().first).prefix { $0 != "\"" })
+    }
+
+    // MARK: The requests
+
+    private func operations() async throws -> [Step] {
+        let id = try await desk.enqueue("Send")[0]
+        let version = try hidden("version", try await desk("/ops/\(id)/edit?queue=mail").text)
+        let rerun = try hidden("id", try await desk("/ops/\(id)/rerun?queue=mail").text)
+        func action(_ name: String, _ verb: QueueChange.Verb) -> Step {
+            Step(pattern: "/ops/{id}/\(name)", verb: verb, path: "/ops/\(id)/\(name)?queue=mail", form: "reason=books")
+        }
+        let fields = "name=Send&queue=mail&priority=low&arguments=%7B%7D"
+        return [
+            Step(pattern: "/ops/new", verb: .enqueue, path: "/ops/new", form: "id=\(OperationID())&" + fields),
+            Step(
+                pattern: "/ops/{id}/rerun",
+                verb: .rerun,
+                path: "/ops/\(id)/rerun?queue=mail",
+                form: "id=\(rerun)&" + fields
+            ),
+            Step(
+                pattern: "/ops/{id}/edit",
+                verb: .edit,
+                path: "/ops/\(id)/edit?queue=mail",
+                form: "version=\(version)&priority=high"
+            ),
+            action("hold", .hold), action("release", .release), action("cancel", .cancel), action("retry", .retry),
+            action("remove", .remove),
+        ]
+    }
+
+    private func queuesAndSchedules() async throws -> [Step] {
+        _ = try await desk.site.client.schedules.set(
+            "nightly",
+            .every(.seconds(600)),
+            name: "Report",
+            .queue("mail")
+        )
+        func schedule(_ name: String, _ verb: QueueChange.Verb) -> Step {
+            Step(
+                pattern: "/schedules/\(name)",
+                verb: verb,
+                path: "/schedules/\(name)",
+                form: "schedule=mail%2Fnightly"
+            )
+        }
+        return [
+            Step(pattern: "/queues/pause", verb: .pause, path: "/queues/pause?queue=mail", form: "reason=books"),
+            Step(pattern: "/queues/resume", verb: .resume, path: "/queues/resume?queue=mail"),
+            Step(
+                pattern: "/queues/limit",
+                verb: .limit,
+                path: "/queues/limit?queue=mail&limits=concurrency%3D3"
+            ),
+            schedule("run", .runSchedule), schedule("pause", .pauseSchedule), schedule("resume", .resumeSchedule),
+            schedule("remove", .removeSchedule),
+        ]
+    }
+
+    private func workers() throws -> [Step] {
+        let worker = try start(host: "h1")
+        _ = try start(host: "h2")
+        return ["quiet", "resume", "slots", "stop"].map {
+            Step(
+                pattern: "/workers/\($0)",
+                verb: .control,
+                path: "/workers/\($0)?id=\(worker)",
+                form: $0 == "slots" ? "slots=3" : ""
+            )
+        }
+            + ["quiet", "resume", "stop"].map {
+                Step(pattern: "/workers/hosts/\($0)", verb: .control, path: "/workers/hosts/\($0)?host=h2")
+            }
+    }
+
+    private func manyAtOnce() async throws -> [Step] {
+        try await desk.enqueue("Other", "Other")
+        let page = try await desk("/changes/new?action=hold&q=name:Other&scope=all").text
+        let fields = [
+            "action=hold", "q=name:Other", "scope=all", "typed=2", "count=\(try hidden("count", page))",
+            "digest=\(try hidden("digest", page))", "change=\(try hidden("change", page))",
+        ].joined(separator: "&")
+        let job = ChangeJob(.hold, .matching("name:Other"), reason: "", by: "bob", expected: 2)
+        let (open, unreadable) = (OperationID(), OperationID())
+        let stored = try await ChangeJobRun.store(job, as: open, starts: [:], queues: ["mail"], in: desk.broker)
+        #expect(stored == .stored)
+        let progress = ChangeJobProgress(starts: [:]).bytes
+        _ = try await desk.broker.addChange(unreadable, definition: Array("{".utf8), progress: progress)
+        return [
+            Step(pattern: "/changes/{id}/stop", verb: .endChange, path: "/changes/\(open)/stop", waits: true),
+            Step(pattern: "/changes/{id}/remove", verb: .removeChange, path: "/changes/\(unreadable)/remove"),
+            Step(pattern: "/changes", verb: .startChange, path: "/changes", form: fields),
+        ]
+    }
+
+    @Test("Each request that changes something leaves an event with the name of the person")
+    func all() async throws {
+        let steps =
+            try await operations() + (try await queuesAndSchedules()) + (try workers()) + (try await manyAtOnce())
+        for step in steps {
+            let before = try await changes().count
+            let answer = try await desk(step.path, .post, form: step.form)
+            #expect(answer.status == 303, "\(step.path): \(answer)")
+            if step.waits {
+                await desk.site.changes.start()
+                await desk.site.changes.finish()
+            }
+            let new = try await changes().dropFirst(before).compactMap(\.change)
+            #expect(new.contains { $0.verb == step.verb && $0.by == "ann" }, "\(step.path): \(new)")
+        }
+        let posts = Routes(site: desk.site).router().routes.filter { $0.method == .post }.map { "\($0.path)" }
+        #expect(Set(posts).subtracting(Self.withoutChange) == Set(steps.map(\.pattern)))
+    }
+
+    @Test("An enqueue and a rerun by form say in plain words who made what from which operation, and where")
+    func forms() async throws {
+        let (steps, page) = (try await operations(), try await desk("/ops").text)
+        #expect(page.contains("Send"))
+        for step in steps.prefix(2) { #expect(try await desk(step.path, .post, form: step.form).status == 303) }
+        let old = steps[1].path.dropFirst("/ops/".count).prefix(OperationID.characterCount)
+        let (made, copied) = (steps[0].form.dropFirst(3).prefix(26), steps[1].form.dropFirst(3).prefix(26))
+        let events = try await changes()
+        #expect(
+            events.compactMap(\.change) == [
+                QueueChange(.enqueue, by: "ann", count: 1, detail: "Send, from the dashboard on host"),
+                QueueChange(
+                    .rerun,
+                    by: "ann",
+                    count: 1,
+                    detail: "Send, rerun of mail/\(old), from the dashboard on host"
+                ),
+            ]
+        )
+        #expect(events.compactMap { $0.subject?.description } == [String(made), String(copied)])
+        let shown = try await desk("/events?changes=only").text
+        #expect(shown.contains("/ops/\(made)?queue=mail") && shown.contains("/ops/\(copied)?queue=mail"))
+        #expect(shown.contains("rerun of mail/\(old)"))
+        #expect(try await desk("/api/v1/events?changes=1").text.contains("\"rerun\""))
+        // The forms are sent once more: nothing is enqueued, and nothing is said.
+        for step in steps.prefix(2) { #expect(try await desk(step.path, .post, form: step.form).status == 409) }
+        #expect(try await changes().count == 2)
+    }
+}
