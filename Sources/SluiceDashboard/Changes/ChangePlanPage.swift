@@ -24,6 +24,7 @@ struct ChangePlanPage {
                 tag("p") { subject }
                 for sentence in plan.unknownQueues { Notice.markup(.warning, sentence) }
                 counts
+                queues
                 tag("p", .class("dim"), text: action.effect)
                 consequences
                 if plan.count > 0 { form } else { nothing }
@@ -72,6 +73,32 @@ struct ChangePlanPage {
             ])
         }
         return TableView.markup("Operations by state", ["State", "Operations", "Effect"], rows)
+    }
+
+    private static let shownQueues = 20
+
+    /// The share of each queue, and what keeps operations there from starting.
+    private var queues: Markup? {
+        guard !plan.shares.isEmpty else { return nil }
+        let hidden = plan.shares.dropFirst(Self.shownQueues)
+        let rows = plan.shares.prefix(Self.shownQueues).map { share in
+            [
+                Cell("Queue") { QueuePage.anchor(share.queue, visit.links) },
+                Cell.count("Operations", share.count),
+                .text("Now", share.obstacle ?? "", role: .warning),
+            ]
+        }
+        return parts {
+            TableView.markup("Operations by queue", ["Queue", plan.isExact ? "Operations" : "At least", "Now"], rows)
+            if !hidden.isEmpty {
+                let rest = hidden.reduce(0) { $0 + $1.count }
+                tag(
+                    "p",
+                    .class("dim"),
+                    text: "and \(QuantityText.grouped(hidden.count)) more queues with \(QuantityText.operations(rest))"
+                )
+            }
+        }
     }
 
     private var consequences: Markup? {
@@ -146,17 +173,32 @@ struct ChangePlanPage {
     private var samples: Markup? {
         let shown = plan.sample.prefix(ChangePreview.sampleSize)
         guard !shown.isEmpty else { return nil }
+        let now = visit.reading.board?.snapshot.time
         let rows = shown.map { detail in
-            [
+            let row = ListRow(detail, visit.view)
+            return [
                 Cell("Operation", "id") { OperationLink.markup(detail.id, queue: detail.queue, visit.links) },
-                Cell("State") { StateView.markup(detail.state) },
+                row.stateCell(),
                 Cell("Name", "name") { detail.title(visit.view) },
                 .text("Queue", detail.queue),
-            ]
+                row.timeCell(now: now),
+            ] + (action == .retry ? [error(detail)] : [])
         }
         return parts {
             tag("h2", text: plan.count > shown.count ? "The first \(shown.count)" : "Operations")
-            TableView.markup("Samples", ["Operation", "State", "Name", "Queue"], rows)
+            TableView.markup(
+                "Samples",
+                ["Operation", "State", "Name", "Queue", "When"] + (action == .retry ? ["Error"] : []),
+                rows
+            )
         }
     }
+
+    /// The last error, which says whether a retry can help.
+    private func error(_ detail: OperationDetail) -> Cell {
+        let text = detail.errors.last?.failure.sentence ?? ""
+        return Cell("Error", "about dead") { String(text.prefix(Self.errorLength)) }
+    }
+
+    private static let errorLength = 300
 }

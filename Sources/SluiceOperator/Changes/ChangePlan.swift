@@ -2,6 +2,11 @@ import Operations
 import Selectors
 import TerminalText
 
+extension OperationState {
+    /// The states of operations that wait: those that `queue purge` removes.
+    package static let waiting: [OperationState] = allCases.filter(\.isWaiting)
+}
+
 /// The effect of a stored change, counted before it is confirmed.
 package struct ChangePlan: Sendable {
     /// The most operations to compare with the query. Beyond it, the count is a lower bound.
@@ -25,8 +30,8 @@ package struct ChangePlan: Sendable {
     package var consequences: [String] = []
     /// Unique keys that other operations have now; only of a retry.
     package var busyKeys = BusyKeys()
-    /// The queues with operations that the change is possible for, as far as they were counted.
-    package var queues: [String] = []
+    /// The queues with operations that the change is possible for, as far as they were counted; most operations first.
+    package var shares: [QueueShare] = []
     /// The highest sequence number of each queue: only older operations are changed.
     package var starts: [String: Int64] = [:]
 
@@ -34,6 +39,7 @@ package struct ChangePlan: Sendable {
     package var count: Int { kind.allowed.reduce(0) { $0 + (states[$1] ?? 0) } }
     /// The number of operations in states that refuse the change.
     package var refused: Int { states.values.reduce(0, +) - count }
+    package var queues: [String] { shares.map(\.queue).sorted() }
 
     /// Counts the operations of a change. Nothing is changed.
     package init(
@@ -55,7 +61,13 @@ package struct ChangePlan: Sendable {
         case .marked(let addresses): try await count(addresses, broker, snapshot)
         }
         if kind == .retry { busyKeys = try await BusyKeys(of: sample, broker) }
-        consequences = Self.consequences(of: kind, sample, snapshot, count: count, busy: busyKeys.count)
+        consequences = Self.consequences(of: kind, sample, shares, count: count, busy: busyKeys.count)
+    }
+
+    private mutating func share(_ counts: [String: Int], _ snapshot: NamespaceSnapshot) {
+        shares = counts.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { queue, count in
+            QueueShare(queue: queue, count: count, snapshot.queues.first { $0.queue == queue })
+        }
     }
 
     private mutating func count(
@@ -70,16 +82,19 @@ package struct ChangePlan: Sendable {
         let (result, found) = try await walk.preview(sample: Self.examined, of: Set(kind.allowed))
         (states, unread, sample) = (result.states, result.unread, found)
         (isExact, unknownQueues, starts) = (!result.isStopped, walk.unknownQueues, walk.starts)
-        queues = result.queues
+        share(result.queues, snapshot)
         guard !isExact, !query.filtersRows else { return }
         // Redis counts states and queues by itself.
-        (states, queues) = ([:], [])
+        states = [:]
+        var counts: [String: Int] = [:]
         for queue in snapshot.queues where starts[queue.queue] != nil {
-            if kind.allowed.contains(where: { query.states.contains($0) && (queue.counts[$0] ?? 0) > 0 }) {
-                queues.append(queue.queue)
+            for state in query.states {
+                let count = queue.counts[state] ?? 0
+                states[state, default: 0] += count
+                if kind.allowed.contains(state) { counts[queue.queue, default: 0] += count }
             }
-            for state in query.states { states[state, default: 0] += queue.counts[state] ?? 0 }
         }
+        share(counts, snapshot)
         isExact = true
     }
 
@@ -88,6 +103,7 @@ package struct ChangePlan: Sendable {
         _ broker: any OperatorBroker,
         _ snapshot: NamespaceSnapshot
     ) async throws {
+        var counts: [String: Int] = [:]
         for (queue, addresses) in Dictionary(grouping: addresses, by: \.queue).sorted(by: { $0.key < $1.key }) {
             starts[queue] = snapshot.queues.first { $0.queue == queue }?.sequence
             for detail in try await broker.allDetails(addresses.map(\.id), queue: queue) {
@@ -98,9 +114,10 @@ package struct ChangePlan: Sendable {
                 states[detail.state, default: 0] += 1
                 guard kind.allowed.contains(detail.state) else { continue }
                 sample.append(detail)
-                if queues.last != queue { queues.append(queue) }
+                counts[queue, default: 0] += 1
             }
         }
+        share(counts, snapshot)
     }
 
     // MARK: Consequences
@@ -108,22 +125,22 @@ package struct ChangePlan: Sendable {
     private static func consequences(
         of kind: ChangeKind,
         _ sample: [OperationDetail],
-        _ snapshot: NamespaceSnapshot,
+        _ shares: [QueueShare],
         count: Int,
         busy: Int
     ) -> [String] {
         let first = count > sample.count ? "Of the first \(QuantityText.grouped(sample.count)), " : ""
-        func sentence(_ number: Int, _ one: String, _ many: String) -> String? {
+        func sentence(_ number: Int, _ one: String, _ many: String, ofAll: Bool = false) -> String? {
             guard number > 0 else { return nil }
             let text = number == 1 ? "1 \(one)" : "\(QuantityText.grouped(number)) \(many)"
-            return first + text
+            return (ofAll ? "" : first) + text
         }
         let dependents = sample.reduce(0) { $0 + $1.links.dependentCount }
         let groups = sample.count(where: \.isGroup)
         let unique = sample.count { $0.uniqueKey != nil && $0.state.isTerminal } - busy
         let running = sample.count { $0.state == .executing }
-        let paused = Set(snapshot.queues.filter(\.paused).map(\.queue))
-        let waiting = sample.count { paused.contains($0.queue) }
+        let paused = shares.filter(\.isPaused).reduce(0) { $0 + $1.count }
+        let unserved = shares.filter { !$0.isPaused && !$0.hasWorker }.reduce(0) { $0 + $1.count }
         let after: String? =
             switch kind {
             case .cancel:
@@ -152,12 +169,27 @@ package struct ChangePlan: Sendable {
                 "has a unique key that is free now, and is refused if another operation has the key then.",
                 "have unique keys that are free now, and are refused if other operations have the keys then."
             ) : nil
+        let starts = [.retry, .release].contains(kind)
         let pauses: String? =
-            [.retry, .release].contains(kind)
-            ? sentence(waiting, "is in a paused queue and will wait.", "are in paused queues and will wait.") : nil
+            starts
+            ? sentence(
+                paused,
+                "is in a paused queue and will wait.",
+                "are in paused queues and will wait.",
+                ofAll: true
+            )
+            : nil
+        let workers: String? =
+            starts
+            ? sentence(
+                unserved,
+                "is in a queue of which no live worker takes work, and will wait.",
+                "are in queues of which no live worker takes work, and will wait.",
+                ofAll: true
+            ) : nil
         let asked: String? =
             kind == .cancel
             ? sentence(running, "runs: its worker is asked to stop.", "run: their workers are asked to stop.") : nil
-        return [after, members, keys, pauses, asked].compactMap { $0 }
+        return [after, members, keys, pauses, workers, asked].compactMap { $0 }
     }
 }

@@ -46,8 +46,8 @@ package struct ChangeWalk: Sendable {
         package var refused = 0
         /// The number of found operations in each state; only counted by a preview.
         package var states: [OperationState: Int] = [:]
-        /// The queues with found operations for which the change is possible; only noted by a preview.
-        package var queues: [String] = []
+        /// The number of found operations of each queue for which the change is possible; only counted by a preview.
+        package var queues: [String: Int] = [:]
         package var isStopped = false
 
         /// Notes the number of operations examined in a queue: the found ones, and others that do not match.
@@ -132,12 +132,12 @@ package struct ChangeWalk: Sendable {
         var refused = 0
         var states: [OperationState: Int] = [:]
         var shown: [OperationDetail] = []
-        var meantQueues: [String] = []
+        var meantQueues: [String: Int] = [:]
         for queue in queues where !result.isStopped {
             var handled = SequenceSet()
             try await pass(queue, &handled, &result, before: result) { name, found in
                 let meant = found.filter { allowed.contains($0.state) }
-                if !meant.isEmpty, meantQueues.last != name { meantQueues.append(name) }
+                if !meant.isEmpty { meantQueues[name, default: 0] += meant.count }
                 refused += found.count - meant.count
                 for operation in found { states[operation.state, default: 0] += 1 }
                 shown += meant.prefix(sample - shown.count)

@@ -94,8 +94,18 @@ struct QueuePage {
                         text: "Limits"
                     )
                 }
+                if visit.may(.remove) {
+                    tag("a", .class("button danger"), .href(purge), text: "Purge…")
+                }
             }
         }
+    }
+
+    /// The plan that removes what waits in the queue.
+    private var purge: Link {
+        let states = OperationState.waiting.map(\.rawValue).joined(separator: ",")
+        let query = QueryText.term("queue", queue.queue) + " state:" + states
+        return visit.links.to("changes", "new", query: ["action": OperationAction.remove.rawValue, "q": query])
     }
 
     private func operations(_ state: OperationState? = nil) -> Link {
