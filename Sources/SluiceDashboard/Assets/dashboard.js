@@ -264,6 +264,38 @@
   function prepare(root) {
     for (const control of root.querySelectorAll("button.copy, button.follow, input.all")) control.hidden = false;
     showFollowing(root);
+    showMarks(root);
+  }
+
+  // The buttons for marked operations need a mark. The box in the head of a table marks all rows that are shown.
+
+  function markBoxes(form) {
+    return [...form.querySelectorAll("tbody input[type=checkbox]")];
+  }
+
+  function showMarks(root) {
+    const form = root.querySelector("form.marks");
+    if (!form) return;
+    const boxes = markBoxes(form);
+    const marked = boxes.filter((box) => box.checked).length;
+    const isForAll = form.querySelector("input[name=scope][value=all]")?.checked ?? false;
+    for (const button of form.querySelectorAll("button[name=action]")) button.disabled = marked === 0 && !isForAll;
+    const status = form.querySelector(".marked");
+    const text = marked === 0 ? "none marked" : marked + " marked";
+    status.hidden = false;
+    if (status.textContent !== text) status.textContent = text;
+    const toggle = form.querySelector("button.mark-all");
+    toggle.hidden = false;
+    toggle.textContent = marked === 0 ? "Mark all shown" : "Clear marks";
+    const head = form.querySelector("input.all");
+    if (!head) return;
+    head.checked = marked > 0 && marked === boxes.length;
+    head.indeterminate = marked > 0 && marked < boxes.length;
+  }
+
+  function markAll(form, isOn) {
+    for (const box of markBoxes(form)) box.checked = isOn;
+    showMarks(document);
   }
 
   // The log follows its operation until the button is pressed or the log is scrolled up. Then nothing in it moves.
@@ -341,12 +373,20 @@
     follow(!isFollowing);
   });
 
-  // The box in the head of a table marks all rows that are shown.
   document.addEventListener("change", ({ target }) => {
     if (target.matches("input.all")) {
       for (const box of target.closest("table").querySelectorAll("tbody input[type=checkbox]")) box.checked = target.checked;
     }
+    if (target.closest("form.marks")) showMarks(document);
   });
+
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest("form.marks button.mark-all");
+    if (button) markAll(button.form, !markBoxes(button.form).some((box) => box.checked));
+  });
+
+  // A browser restores the marks of a page that comes back after its scripts have run.
+  addEventListener("pageshow", () => showMarks(document));
 
   prepare(document);
   for (const log of document.querySelectorAll("pre.log")) log.scrollTop = log.scrollHeight;

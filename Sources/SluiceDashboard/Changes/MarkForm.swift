@@ -42,8 +42,17 @@ enum MarkForm {
                     )
                 }
                 tag("a", .href(links.to("changes")), text: "Changes")
+                markCount
             }
             table(true)
+        }
+    }
+
+    /// The number of marked rows, and the button that marks or clears all of them; the script fills and shows both.
+    private static var markCount: Markup {
+        parts {
+            tag("span", .class("dim marked"), .named("role", "status"), .flag("hidden"), text: "")
+            tag("button", .named("type", "button"), .class("quiet mark-all"), .flag("hidden"), text: "Mark all shown")
         }
     }
 

@@ -93,8 +93,23 @@ struct OperationsPage {
         return ["list"] + states + (typed.isEmpty ? [] : [typed]) + cursor
     }
 
-    private func link(_ state: OperationState?, cursor: String? = nil) -> Link {
-        visit.links.to("ops", query: ["state": state?.rawValue, "q": typed, "cursor": cursor])
+    private func link(_ state: OperationState?) -> Link {
+        visit.links.to("ops", query: ["state": state?.rawValue, "q": typed])
+    }
+
+    /// The page after this one, with the numbers of the pages up to it.
+    private func link(after progress: ScanProgress, _ cursor: ListWalk.Position) -> Link {
+        let counts = result.total == nil ? nil : "\(progress.scanned).\(progress.found)"
+        return visit.links.to(
+            "ops",
+            query: ["state": state?.rawValue, "q": typed, "cursor": cursor.text, "counts": counts]
+        )
+    }
+
+    private var progress: ScanProgress {
+        let counts = (visit.query["counts"] ?? "").split(separator: ".").compactMap { UInt32($0) }.map(Int.init)
+        guard visit.query["cursor"] != nil, counts.count == 2 else { return ScanProgress(result) }
+        return ScanProgress(result, scanned: counts[0], found: counts[1])
     }
 
     // MARK: Query
@@ -142,7 +157,7 @@ struct OperationsPage {
     private var nothing: Markup {
         let kind = state.map { "\($0.rawValue) operation" } ?? "operation"
         return tag("div", .class("empty")) {
-            tag("p", text: typed.isEmpty ? "There is no \(kind)." : "No \(kind) matches the query.")
+            tag("p", text: emptiness(kind))
             tag("p", .class("under")) {
                 if state != nil, !typed.isEmpty {
                     tag("a", .href(visit.links.to("ops", query: ["q": typed])), text: "Search all states")
@@ -151,6 +166,12 @@ struct OperationsPage {
             }
             if state == nil, typed.isEmpty { CommandLineView.markup(["enqueue", "noop"]) }
         }
+    }
+
+    private func emptiness(_ kind: String) -> String {
+        if !progress.isOver { return progress.found == 0 ? "None found so far." : "No more found so far." }
+        if progress.found > 0 || (typed.isEmpty && visit.query["cursor"] != nil) { return "No more." }
+        return typed.isEmpty ? "There is no \(kind)." : "No \(kind) matches the query."
     }
 
     /// The number of operations that match, if Redis has counted them.
@@ -186,12 +207,12 @@ struct OperationsPage {
     private var coverage: Markup {
         tag("div", .class("under")) {
             let shown = "\(QuantityText.grouped(result.found)) shown"
-            if let coverage = result.coverage { "\(shown); \(coverage)" } else { shown }
+            if let compared = progress.text { "\(shown); \(compared)" } else { shown }
             if let next = result.next {
                 tag(
                     "a",
                     .class("button"),
-                    .href(link(state, cursor: next.text)),
+                    .href(link(after: progress, next)),
                     text: result.isCutShort ? "Scan on" : "Next page"
                 )
             }
