@@ -190,4 +190,36 @@ struct ChangeEventTests {
         for step in steps.prefix(2) { #expect(try await desk(step.path, .post, form: step.form).status == 409) }
         #expect(try await changes().count == 2)
     }
+
+    @Test("Changes only is a switch, and events that do not fit on a page are on an older one, each once")
+    func olderEvents() async throws {
+        try await desk.enqueue("Send")
+        for number in 0..<230 {
+            try await desk.broker.setPaused(.pause(by: "bob", reason: "number-\(number)."), queue: "mail")
+        }
+        let first = try await desk("/events?changes=only").text
+        #expect(first.contains("role=\"button\" aria-pressed=\"true\"") && first.contains("paused the queue"))
+        #expect(try await desk("/events").text.contains("role=\"button\" aria-pressed=\"false\""))
+        let link = try #require(first.firstMatch(of: /href="([^"]*before=[^"]*)"[^>]*>Older/)?.1)
+        let second = try await desk(String(link).replacing("&amp;", with: "&")).text
+        func numbers(_ page: String) -> [String] { page.matches(of: /number-(\d+)\./).map { String($0.1) } }
+        #expect(numbers(first).count == 200 && numbers(second).count == 30)
+        #expect(Set(numbers(first) + numbers(second)).count == 230)
+        #expect(!second.contains(">Older") && second.contains("No more in the last 1h"))
+        #expect(try await desk("/events?before=nonsense").status == 200)
+    }
+
+    @Test("A worker's step shows the reason that a person gave for it")
+    func reasons() async throws {
+        let id = try await desk.enqueue("Send")[0]
+        let worker = try start(host: "h1")
+        let request = ClaimRequest(worker: worker, epoch: 1, capacity: 1)
+        let fence = try #require(try await desk.broker.claim(request, queue: "mail").operations.first?.fence)
+        #expect(try await desk("/ops/\(id)/cancel?queue=mail", .post, form: "reason=books").status == 303)
+        let before = try await desk("/events").text.matches(of: /books/).count
+        let failure = Failure(fence: fence, id: id, disposition: .cancelled, error: [])
+        _ = try await desk.broker.fail([failure], worker: worker, queue: "mail")
+        #expect(try await desk.detail(id)?.state == .cancelled)
+        #expect(try await desk("/events").text.matches(of: /books/).count == before + 1)
+    }
 }

@@ -77,4 +77,31 @@ struct ChangePlanTests {
         let cancel = try await desk("/changes/new?action=cancel&q=queue:third&scope=all").text
         #expect(!cancel.contains("data-label=\"Error\"") && cancel.contains("data-label=\"When\""))
     }
+
+    @Test("The page of an ended change shows its queues as they are now, and the next step")
+    func ended() async throws {
+        let ids = try await desk.enqueue("Send", "Send")
+        try await desk.enqueue("Send", queue: "other")
+        let request = CancelRequest(reason: "", by: "x")
+        _ = try await desk.broker.cancel(ids, request: request, queue: "mail")
+        let job = ChangeJob(.retry, .matching("queue:mail"), reason: "", by: "bob", expected: 2)
+        let starts = try await desk.broker.snapshot(queue: "mail", executingRows: 0).sequence
+        let id = OperationID()
+        let stored = try await ChangeJobRun.store(
+            job,
+            as: id,
+            starts: ["mail": starts],
+            queues: ["mail"],
+            in: desk.broker
+        )
+        #expect(stored == .stored)
+        #expect(try await !desk("/changes/\(id)").text.contains("The queues of the change now"))
+        await desk.site.changes.start()
+        await desk.site.changes.finish()
+        await desk.site.loop.expire()
+        let page = try await desk("/changes/\(id)").text
+        #expect(page.contains("2 of 2 retried, 0 refused") && page.contains("The queues of the change now"))
+        #expect(page.contains("/ops?state=ready&amp;q=queue%3Amail") && !page.contains("queue=other"))
+        #expect(page.contains("/errors?q=queue%3Amail") && !page.contains("New plan for the rest"))
+    }
 }

@@ -32,6 +32,7 @@ struct ChangePage {
             if let job {
                 tag("h1", text: job.title)
                 panel(job)
+                if change.isEnded { outcome(job) }
                 refusals
             } else {
                 unreadable
@@ -58,6 +59,82 @@ struct ChangePage {
             }
             if !change.isEnded, change.stopper == nil, visit.may(job.kind.permission) { button("stop", "Stop…") }
         }
+    }
+
+    // MARK: After the end
+
+    private static let shown: [OperationState] = [
+        .ready, .executing, .scheduled, .blocked, .retrying, .dead, .cancelled, .finished,
+    ]
+
+    /// The operations of the changed queues as they are now, and the change that usually comes next.
+    @MarkupBuilder private func outcome(_ job: ChangeJob) -> Markup {
+        let known = visit.reading.board?.snapshot.queues ?? []
+        let queues = progress.queues.compactMap { name in known.first { $0.queue == name } }
+        if !queues.isEmpty {
+            let states = Self.shown.filter { state in queues.contains { ($0.counts[state] ?? 0) > 0 } }
+            tag("h2", text: "The queues of the change now")
+            TableView.markup(
+                "Queues of the change",
+                ["Queue"] + states.map(\.rawValue),
+                queues.map { queue in
+                    [Cell("Queue") { QueuePage.anchor(queue.queue, visit.links) }]
+                        + states.map { state in count(state, queue) }
+                }
+            )
+        }
+        let steps = steps(job)
+        if !steps.isEmpty {
+            tag("div", .class("under")) {
+                for (text, link) in steps { tag("a", .class("button"), .href(link), text: text) }
+            }
+        }
+    }
+
+    private func count(_ state: OperationState, _ queue: QueueSnapshot) -> Cell {
+        let query = QueryText.term("queue", queue.queue)
+        let number = queue.counts[state] ?? 0
+        return Cell(state.rawValue, "number " + (number == 0 ? "dim" : "")) {
+            tag(
+                "a",
+                .class("plain"),
+                .href(visit.links.to("ops", query: ["state": state.rawValue, "q": query])),
+                text: QuantityText.grouped(number)
+            )
+        }
+    }
+
+    /// The steps that usually come next, as far as this person may take them.
+    private func steps(_ job: ChangeJob) -> [(String, Link)] {
+        var steps: [(String, Link)] = []
+        if visit.may(job.kind.permission), !visit.site.options.isReadOnly,
+            progress.refused > 0 || progress.end != .complete
+        {
+            steps.append(("New plan for the rest", plan(job, job.kind)))
+        }
+        if case .marked = job.target {
+            let next: ChangeKind? = job.kind == .hold ? .release : job.kind == .cancel ? .retry : nil
+            if let next, visit.may(next.permission), !visit.site.options.isReadOnly {
+                steps.append((next == .release ? "Release them" : "Retry them", plan(job, next)))
+            }
+        }
+        if job.kind == .retry {
+            let errors = progress.queues.count == 1 ? QueryText.term("queue", progress.queues[0]) : ""
+            steps.append(("What fails now, by error", visit.links.to("errors", query: ["q": errors])))
+        }
+        return steps
+    }
+
+    private func plan(_ job: ChangeJob, _ kind: ChangeKind) -> Link {
+        var fields: KeyValuePairs<String, String?> = [:]
+        let action = OperationAction.allCases.first { $0.kind == kind }?.rawValue
+        switch job.target {
+        case .matching(let text): fields = ["action": action, "q": text, "scope": "all"]
+        case .marked(let addresses):
+            let ids = addresses.map { "\($0.queue)/\($0.id)" }.joined(separator: ",")
+            fields = ["action": action, "ids": ids, "scope": "marked"]
+        }
+        return visit.links.to("changes", "new", query: fields)
     }
 
     private func button(_ action: String, _ text: String) -> Markup {

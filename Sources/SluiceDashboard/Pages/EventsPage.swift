@@ -15,6 +15,10 @@ struct EventsPage {
     private let onlyChanges: Bool
     private let span: (text: String, duration: Duration)
     private var items: [EventFeed.Item] = []
+    /// The present records of operations that ended as the event says: a worker's step has no reason, its record has.
+    private var reasons: [OperationID: EventRow] = [:]
+    private var older: NewestEvents.Mark?
+    private let before: NewestEvents.Mark?
     private var error: String?
 
     init(_ visit: Visit) async throws {
@@ -22,17 +26,38 @@ struct EventsPage {
         typed = visit.query["q"] ?? ""
         onlyChanges = visit.query["changes"] != nil
         span = Self.spans.first { $0.text == visit.query["since"] } ?? Self.spans[1]
+        before = visit.query["before"].flatMap(NewestEvents.Mark.init(text:))
         do {
-            items = try await read()
+            (items, older) = try await read()
+            reasons = try await Self.reasons(of: items, visit.site.broker)
         } catch let failure as QueryError { error = "\(failure)" }
     }
 
     /// Reads the newest events of the span.
-    private func read() async throws -> [EventFeed.Item] {
+    private func read() async throws -> ([EventFeed.Item], older: NewestEvents.Mark?) {
         let filter = try EventFilter(typed.isEmpty ? [] : [typed], onlyChanges: onlyChanges)
-        let newest = NewestEvents(limit: Self.rows, filter: filter)
+        let newest = NewestEvents(limit: Self.rows, filter: filter, before: before)
         try await newest.read(visit.site.broker, since: span.duration)
-        return newest.items
+        return (newest.items, newest.older)
+    }
+
+    private static func reasons(
+        of items: [EventFeed.Item],
+        _ broker: any OperatorBroker
+    ) async throws -> [OperationID: EventRow] {
+        var steps: [String: [OperationID: OperationState]] = [:]
+        for case .batch(let batch, _) in items where batch.change == nil && batch.transitions.count == 1 {
+            let (id, state) = batch.transitions[0]
+            if [.cancelled, .dead].contains(state) { steps[batch.queue, default: [:]][id] = state }
+        }
+        var found: [OperationID: EventRow] = [:]
+        for (queue, states) in steps {
+            for detail in try await broker.details(Array(states.keys), queue: queue) {
+                guard let detail, let state = states[detail.id], detail.state == state else { continue }
+                found[detail.id] = EventRow((detail.id, state), detail, of: nil)
+            }
+        }
+        return found
     }
 
     var content: PageContent {
@@ -46,9 +71,27 @@ struct EventsPage {
                 Empty.markup("No event is stored for this time. Enqueues, starts and finishes are not stored.")
             } else {
                 TableView.markup("Events", ["When", "Queue", "Who", "What", "Operations"], items.compactMap(row))
-                if items.count == Self.rows {
-                    tag("p", .class("more dim"), text: "The newest \(Self.rows) events are shown.")
-                }
+                pages
+            }
+        }
+    }
+
+    private var pages: Markup? {
+        guard older != nil || before != nil else { return nil }
+        return tag("div", .class("under")) {
+            if older != nil { "\(QuantityText.grouped(items.count)) events are shown" }
+            if let older {
+                tag(
+                    "a",
+                    .class("button"),
+                    .href(link(since: span.text, onlyChanges: onlyChanges, before: older)),
+                    text: "Older"
+                )
+            } else {
+                "No more in the last \(span.text)"
+            }
+            if before != nil {
+                tag("a", .href(link(since: span.text, onlyChanges: onlyChanges)), text: "Newest")
             }
         }
     }
@@ -58,8 +101,11 @@ struct EventsPage {
             + (typed.isEmpty ? [] : [typed])
     }
 
-    private func link(since: String, onlyChanges: Bool) -> Link {
-        visit.links.to("events", query: ["since": since, "changes": onlyChanges ? "only" : nil, "q": typed])
+    private func link(since: String, onlyChanges: Bool, before: NewestEvents.Mark? = nil) -> Link {
+        visit.links.to(
+            "events",
+            query: ["since": since, "changes": onlyChanges ? "only" : nil, "q": typed, "before": before?.text]
+        )
     }
 
     private var tabs: Markup {
@@ -67,7 +113,14 @@ struct EventsPage {
             Self.spans.map {
                 tab("last \($0.text)", link(since: $0.text, onlyChanges: onlyChanges), $0.text == span.text)
             }
-            tab("changes only", link(since: span.text, onlyChanges: !onlyChanges), onlyChanges)
+            tag(
+                "a",
+                .class("switch"),
+                .named("role", "button"),
+                .named("aria-pressed", onlyChanges ? "true" : "false"),
+                .href(link(since: span.text, onlyChanges: !onlyChanges)),
+                text: onlyChanges ? "☑ Changes only" : "☐ Changes only"
+            )
         }
     }
 
@@ -123,13 +176,14 @@ struct EventsPage {
             Cell("Who", "worker" + (batch.change == nil ? " dim" : "")) { who(batch.change) },
             Cell("What", "what") {
                 if let change = batch.change {
-                    change.word
+                    change.deed
                     tag("span", .class("detail")) { sentence(change, batch) }
                 }
                 for (state, count) in batch.countsInOrder {
                     tag("div") {
+                        if count > 1 { "\(QuantityText.grouped(count)) are " }
                         StateView.markup(state)
-                        if count > 1 { " ×\(QuantityText.grouped(count))" }
+                        if state == .retrying, batch.change == nil { " after a failed attempt" }
                     }
                 }
             },
@@ -140,6 +194,9 @@ struct EventsPage {
                     " "
                 }
                 if ids.count > 5 { "and \(QuantityText.grouped(ids.count - 5)) more" }
+                if batch.change == nil, ids.count == 1, let reason = reasons[ids[0]] {
+                    tag("span", .class("detail"), text: reason.text)
+                }
             },
         ]
     }

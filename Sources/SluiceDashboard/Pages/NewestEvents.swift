@@ -7,13 +7,43 @@ import Synchronization
 final class NewestEvents: Sendable {
     private let limit: Int
     private let filter: EventFilter
+    /// The last event of the page before; nil = this is the first page.
+    private let before: Mark?
     private let isWanted: @Sendable (QueueChange) -> Bool
     private let kept = Mutex<[EventFeed.Item]>([])
 
-    /// - Parameter isWanted: whether the change of an event is wanted; events without a change are.
-    init(limit: Int, filter: EventFilter, isWanted: @escaping @Sendable (QueueChange) -> Bool = { _ in true }) {
-        (self.limit, self.filter, self.isWanted) = (limit, filter, isWanted)
+    /// A place in the list: a time, and how many events of that time are shown before.
+    struct Mark: Sendable, Equatable {
+        var at: Int64
+        var shown: Int
+
+        init(at: Int64, shown: Int) { (self.at, self.shown) = (at, shown) }
+
+        /// Reads `AT-SHOWN`.
+        init?(text: String) {
+            let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+            guard parts.count == 2, let at = UInt64(parts[0]).flatMap({ Int64(exactly: $0) }),
+                let shown = UInt16(parts[1])
+            else { return nil }
+            self.init(at: at, shown: Int(shown))
+        }
+
+        var text: String { "\(at)-\(shown)" }
     }
+
+    /// - Parameter isWanted: whether the change of an event is wanted; events without a change are.
+    init(
+        limit: Int,
+        filter: EventFilter,
+        before: Mark? = nil,
+        isWanted: @escaping @Sendable (QueueChange) -> Bool = { _ in true }
+    ) {
+        (self.limit, self.filter, self.before, self.isWanted) = (limit, filter, before, isWanted)
+    }
+
+    /// The number of events to keep: those of the page, one that shows that there are more, and those that the page
+    /// before has shown.
+    private var most: Int { limit + 1 + (before?.shown ?? 0) }
 
     /// Reads the events of all queues that can be reached.
     func read(_ broker: any OperatorBroker, since: Duration) async throws {
@@ -35,12 +65,36 @@ final class NewestEvents: Sendable {
         guard case .batch(let batch, let at) = item, let part = filter.part(of: batch),
             part.change.map(isWanted) ?? true
         else { return }
+        if let before, at > before.at { return }
         kept.withLock { kept in
             kept.append(.batch(part, at: at))
-            if kept.count >= limit * 2 { kept.removeFirst(kept.count - limit) }
+            if kept.count >= most * 2 { kept.removeFirst(kept.count - most) }
         }
     }
 
+    private var rest: [EventFeed.Item] {
+        let all = kept.withLock { Array($0.suffix(most).reversed()) }
+        guard let before else { return all }
+        return Array(all.dropFirst(min(before.shown, all.prefix { $0.time == before.at }.count)))
+    }
+
     /// The items, newest first.
-    var items: [EventFeed.Item] { kept.withLock { Array($0.suffix(limit).reversed()) } }
+    var items: [EventFeed.Item] { Array(rest.prefix(limit)) }
+
+    /// The place at which the next page begins; nil = there is none.
+    var older: Mark? {
+        let items = items
+        guard rest.count > limit, let last = items.last?.time else { return nil }
+        let same = items.count { $0.time == last }
+        return Mark(at: last, shown: same + (before?.at == last ? before?.shown ?? 0 : 0))
+    }
+}
+
+extension EventFeed.Item {
+    /// The server's time in milliseconds.
+    fileprivate var time: Int64 {
+        switch self {
+        case .batch(_, let at), .unkept(_, _, let at), .trimmed(_, _, let at), .outage(let at): at
+        }
+    }
 }

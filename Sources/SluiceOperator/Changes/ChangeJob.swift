@@ -55,7 +55,10 @@ package struct ChangeJobProgress: Sendable, Equatable {
     package var refusals: [BulkRefusal] = []
     /// The highest sequence number of each queue when the change was stored. A retry gives an operation a higher one.
     package var starts: [String: Int64] = [:]
-    /// The queues that have the event of the beginning.
+    /// The most queues that an ended change names.
+    package static let keptQueues = 20
+
+    /// The queues that have the event of the beginning; the first ones of an ended change.
     package var queues: [String] = []
     /// The operations of the step under way.
     package var pending: [OperationAddress] = []
@@ -167,7 +170,8 @@ extension ChangeJobProgress {
         let json: JSONValue = [
             "done": .number(done), "refused": .number(refused), "refusals": .array(refusals),
             "starts": .array(starts.map { .array([.string($0.key), .number($0.value)]) }),
-            "queues": .array((end == nil ? queues : []).map { .string($0) }), "pending": .array(pending.map(\.stored)),
+            "queues": .array((end == nil ? queues : Array(queues.prefix(Self.keptQueues))).map { .string($0) }),
+            "pending": .array(pending.map(\.stored)),
             "end": JSONValue(ending),
         ]
         return Array(json.serialized().utf8)

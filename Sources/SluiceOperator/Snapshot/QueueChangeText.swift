@@ -21,6 +21,36 @@ extension QueueChange {
         }
     }
 
+    /// The change as something that was done: `retried`, `paused the queue`.
+    package var deed: String {
+        switch verb {
+        case .cancel: "cancelled"
+        case .cancelQueue: "cancelled the queue"
+        case .retry: "retried"
+        case .edit: "edited"
+        case .hold: "held"
+        case .release: "released"
+        case .remove: "removed"
+        case .purge: "purged the queue"
+        case .pause: "paused the queue"
+        case .resume: "resumed the queue"
+        case .limit: "set limits"
+        case .control: "asked a worker"
+        case .depend: "added a dependency"
+        case .setStandingCancel: "set a standing cancel"
+        case .removeStandingCancel: "removed a standing cancel"
+        case .setSchedule: "set a schedule"
+        case .pauseSchedule: "paused a schedule"
+        case .resumeSchedule: "resumed a schedule"
+        case .removeSchedule: "removed a schedule"
+        case .runSchedule: "ran a schedule"
+        case .stopSchedule: "stopped a schedule"
+        case .enqueue: "enqueued"
+        case .rerun: "enqueued again"
+        case .startChange, .endChange, .removeChange, .recover: word
+        }
+    }
+
     /// The object of the change: the number of operations, or the worker and its setting.
     package var sentence: String { sentence(naming: nil) }
 
