@@ -129,6 +129,7 @@ struct GraphTests {
         #expect(
             whole.milliseconds == 23_000 && whole.text == "ends in 23s or later, by the median runs of the last day"
         )
+        #expect(whole.ending == whole.milliseconds)
         let part = try #require(GraphEstimate(try await graph(), medians: ["Left": 20_000]))
         #expect(part.text.hasSuffix("; no runs of Merge, Right, Split"))
         try await cancel(desk, right)

@@ -22,7 +22,8 @@ package struct GraphVerb: Verb {
                 Reads dependencies and dependents, the nearest operations first. The tree shows each operation below \
                 its dependencies. An operation that appears again has the mark ↑: its dependents are drawn above. Of \
                 many siblings, 20 are drawn and the others are counted by state. The critical path is the path whose \
-                runs took longest in all. \(Program.name) explain says why an operation waits.
+                runs took longest in all. The estimated end is the longest chain of median runs of the last day, without \
+                waits for slots, limits and pauses. \(Program.name) explain says why an operation waits.
                 """
         )
     }
@@ -51,21 +52,30 @@ package struct GraphVerb: Verb {
         guard let graph = try await client.broker.graph(of: detail.id, queue: detail.queue, limit: limit) else {
             throw OperationsError(.notFound, "\(detail.id) was removed while its graph was read", id: detail.id)
         }
-        show(graph, of: detail, invocation)
+        try await show(graph, of: detail, client, invocation)
         if graph.isCutShort { invocation.console.note("there are more operations: raise --limit") }
         return .done
     }
 
-    private func show(_ graph: OperationGraph, of detail: OperationDetail, _ invocation: Invocation) {
+    private func show(
+        _ graph: OperationGraph,
+        of detail: OperationDetail,
+        _ client: SluiceClient,
+        _ invocation: Invocation
+    ) async throws {
         let console = invocation.console
         let drawing = GraphDrawing(graph, of: detail, view: invocation.view)
         guard !dot else { return console.print(drawing.dot) }
         switch invocation.format {
-        case .json, .jsonl: console.print(graph.json(of: detail), invocation.format)
+        case .json, .jsonl:
+            console.print(graph.json(of: detail, try await client.broker.estimate(of: graph)), invocation.format)
         case .id: console.print(graph.order.map { $0.queue == detail.queue ? $0.id.description : $0.description })
         case .csv:
             console.print(drawing.table, .csv, showsHeader: invocation.options.showsHeader)
-        case .table, .wide: console.print(drawing.lines(console.output))
+        case .table, .wide:
+            console.print(drawing.lines(console.output))
+            let estimate = try await client.broker.estimate(of: graph)
+            if let estimate, estimate.ending != nil { console.print(estimate.text) }
         }
     }
 }

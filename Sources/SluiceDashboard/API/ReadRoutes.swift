@@ -49,7 +49,7 @@ struct ReadRoutes: Sendable {
             let detail = try await finder.find(id, queue: request.fields["queue"])
             let graph = try await site.broker.graph(of: detail.id, queue: detail.queue, limit: Self.graphLimit)
             guard let graph else { throw PageFailure.notFound("The operation was removed while its graph was read.") }
-            return Response.json(graph.json(of: detail), for: request)
+            return Response.json(graph.json(of: detail, try await site.broker.estimate(of: graph)), for: request)
         }
     }
 

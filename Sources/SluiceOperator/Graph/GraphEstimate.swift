@@ -35,6 +35,9 @@ package struct GraphEstimate: Sendable, Equatable {
         milliseconds = ends.values.max() ?? 0
     }
 
+    /// The time to the end in milliseconds; nil if nothing can be said.
+    package var ending: Int64? { stuckCount == 0 && slowCount == 0 && milliseconds > 0 ? milliseconds : nil }
+
     /// `ends in 4m10s or later, by the median runs of the last day`
     package var text: String {
         guard stuckCount == 0 else {
@@ -49,8 +52,8 @@ package struct GraphEstimate: Sendable, Equatable {
         }
         let shown = unknownNames.prefix(3).joined(separator: ", ") + (unknownNames.count > 3 ? ", …" : "")
         let unknown = unknownNames.isEmpty ? nil : "no runs of \(shown)"
-        guard milliseconds > 0 else { return "no estimate: " + (unknown ?? "nothing is left to run") }
-        let time = DurationText.precise(.milliseconds(milliseconds))
+        guard let ending else { return "no estimate: " + (unknown ?? "nothing is left to run") }
+        let time = DurationText.precise(.milliseconds(ending))
         return "ends in \(time) or later, by the median runs of the last day" + (unknown.map { "; \($0)" } ?? "")
     }
 }

@@ -26,7 +26,7 @@ extension OperationGraph {
     }
 
     /// The object that `docs/schema/graph.json` describes.
-    package func json(of subject: OperationDetail) -> JSONValue {
+    package func json(of subject: OperationDetail, _ estimate: GraphEstimate?) -> JSONValue {
         let path = criticalPath
         return [
             "v": 1,
@@ -39,8 +39,15 @@ extension OperationGraph {
                 "ids": .array(path.names.map { .string($0.id.description) }),
                 "milliseconds": .number(Int(path.milliseconds)),
             ],
+            "estimate": estimate?.json ?? .null,
             "isCutShort": .bool(isCutShort),
         ]
+    }
+}
+
+extension GraphEstimate {
+    fileprivate var json: JSONValue {
+        ["endsInMilliseconds": ending.map { .number($0) } ?? .null, "text": .string(text)]
     }
 }
 
