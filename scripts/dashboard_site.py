@@ -53,11 +53,13 @@ class DashboardSite(Site):
         self.hostile()
         self.sluice("worker", "-q", "mail", "--allow", "exec", "-c", "8", "--burst", "--name", "burst")
         self.wait("the end of the first work", lambda: self.count("dead") == 8)
-        lost = self.start(self.binary, "worker", "-q", "video", "-c", "2", "--name", "video-lost", "--lease", "5s")
-        self.enqueue({"name": "sleep", "queue": "video", "args": {"seconds": 7200}})
-        self.wait("an operation of the lost worker", lambda: self.count("executing") == 2)
-        lost.kill()
-        lost.wait()
+        # video-1 recovers what the first one ran. No worker recovers what the second one ran, so it stays lost.
+        lost = [self.start(self.binary, "worker", "-q", queue, "-c", "2", "--name", f"{queue}-lost", "--lease", "5s") for queue in ("video", "audio")]
+        self.enqueue(*({"name": "sleep", "queue": queue, "args": {"seconds": 7200}} for queue in ("video", "audio")))
+        self.wait("operations of the lost workers", lambda: self.count("executing") == 3)
+        for worker in lost:
+            worker.kill()
+            worker.wait()
         group = self.sluice("group", "open", "nightly", "-q", "video", "--id", "nightly", "-o", "id").strip().split("\n")[0]
         self.enqueue(
             {"name": "sleep", "queue": "video", "id": "running", "args": {"seconds": 7200}, "tags": ["big"], "group": [group]},
