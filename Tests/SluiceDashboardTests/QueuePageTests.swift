@@ -91,7 +91,7 @@ struct QueuePageTests {
         #expect(resume.contains("Even then, no live worker handles Send: 2 of the next 2 operations."))
         #expect(!resume.contains("paused by"))
         let overview = try await desk("/").text
-        #expect(overview.contains(/queue mail: paused by cleo, [\w ]+: books/) && overview.contains("1 queue not"))
+        #expect(overview.contains(/queue mail: paused by cleo, [\w ]+: books/) && overview.contains("1 of 1 never"))
         #expect(try await desk("/queues").text.contains(">stalled<"))
         #expect(try await desk("/queues/show?queue=none").status == 404)
         #expect(try await desk("/queues/show").status == 404)

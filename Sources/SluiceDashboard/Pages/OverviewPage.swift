@@ -92,8 +92,9 @@ struct OverviewPage {
             tag("dd") {
                 others > 0 && longest ?? 0 == 0 ? "–" : longest.map { DrainEstimate.seconds($0).text } ?? "–"
                 if others > 0 {
-                    tag("a", .class("warning"), .href(visit.links.to("queues"))) {
-                        tag("small", text: " \(others == 1 ? "1 queue" : "\(others) queues") not")
+                    let hint = "At the present rates, the number of queues that do not become empty"
+                    tag("a", .class("warning"), .href(visit.links.to("queues")), .title(hint)) {
+                        tag("small", text: " \(others) of \(estimates.count) never")
                     }
                 }
             }
