@@ -14,7 +14,7 @@ struct MountTests {
         let desk = Desk()
         let id = try await desk.enqueue("Send")[0]
         var options = DashboardOptions(namespace: "test", identity: "x")
-        (options.basePath, options.isMounted) = ("/admin/jobs", true)
+        (options.basePath, options.isMounted, options.patience) = ("/admin/jobs", true, .seconds(3_600))
         let router = Router()
         router.get("hello") { _, _ in "hello" }
         Dashboard(desk.site.client, options).addRoutes(to: router) { request, _ in
@@ -58,6 +58,7 @@ struct MountTests {
         func visit(isReadOnly: Bool) async throws {
             var options = DashboardOptions(namespace: "test", identity: "x")
             (options.basePath, options.isMounted, options.isReadOnly) = ("/jobs", true, isReadOnly)
+            options.patience = .seconds(3_600)
             let router = Router()
             let dashboard = Dashboard(desk.site.client, options)
             dashboard.addRoutes(to: router) { _, _ in .init(name: "eve", role: .viewer) }

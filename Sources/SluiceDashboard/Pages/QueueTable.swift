@@ -34,7 +34,6 @@ struct QueueTable {
         let statistics = board.statistics.queues[queue.queue] ?? StatisticsBoard.Queue()
         let recent = statistics.recent
         let ended = Array(statistics.ended.suffix(10))
-        let errors = recent.errorRate ?? 0
         return [
             Cell("Queue", "name") {
                 tag(
@@ -55,7 +54,11 @@ struct QueueTable {
             .measure("Out/s", QuantityText.rate(rates.ended)).minor,
             .measure("Wait p95", Measure.duration(recent.wait.percentile(0.95))),
             .measure("Run p95", Measure.duration(recent.run.percentile(0.95))),
-            .measure("Errors", Measure.percent(recent.errorRate), role: errors > 0 ? .dead : .plain),
+            .measure(
+                "Errors",
+                Measure.percent(recent.errorRate),
+                role: StatisticsText.role(ofErrors: recent.errorRate)
+            ),
             .count("Workers", queue.liveWorkers.count),
         ]
     }

@@ -75,7 +75,7 @@ extension MonitorView {
             [Span(QuantityText.rate(queue.rates.enqueued))], [Span(QuantityText.rate(queue.rates.ended))],
             duration(queue.oldestMilliseconds), [Span(Self.milliseconds(recent.wait.percentile(0.95)))],
             [Span(Self.milliseconds(recent.run.percentile(0.95)))],
-            [Span(errors, recent.errorRate ?? 0 > 0 ? .dead : .plain)], count(queue.liveWorkers), [],
+            [Span(errors, StatisticsText.role(ofErrors: recent.errorRate))], count(queue.liveWorkers), [],
         ]
     }
 

@@ -79,6 +79,15 @@ package enum StatisticsText {
         return percent == 0 || tenths >= 10 ? "\(Int(percent.rounded()))%" : "\(max(0.1, tenths))%"
     }
 
+    /// The mark of a rate of failed attempts. A few that fail and are retried are usual.
+    package static func role(ofErrors rate: Double?) -> TextRole {
+        switch rate ?? 0 {
+        case 0.05...: .dead
+        case 0.01...: .warning
+        default: .plain
+        }
+    }
+
     /// `+92%`, `-8%`: the change against the earlier span.
     package static func change(_ factor: Double) -> String {
         let percent = Int(min(1e6, (factor - 1) * 100).rounded())

@@ -30,7 +30,7 @@ extension CommandLineTests {
         private func send(_ port: Int, _ path: String, form: String? = nil) throws -> HTTPProbe.Answer {
             var headers = ["Authorization": "Bearer \(Self.token)", "Sec-Fetch-Site": "same-origin"]
             if form != nil { headers["Content-Type"] = "application/x-www-form-urlencoded" }
-            return try HTTPProbe.get(
+            return try HTTPProbe.page(
                 port: port,
                 path,
                 method: form == nil ? "GET" : "POST",

@@ -279,7 +279,7 @@ struct PerformancePage {
     }
 
     private func errors(_ label: String, _ rate: Double?) -> Cell {
-        .measure(label, rate.map(StatisticsText.percent) ?? "–", role: (rate ?? 0) > 0 ? .dead : .dim)
+        .measure(label, rate.map(StatisticsText.percent) ?? "–", role: StatisticsText.role(ofErrors: rate))
     }
 
     @MarkupBuilder private func spark(_ run: DurationHistogram) -> Markup {
