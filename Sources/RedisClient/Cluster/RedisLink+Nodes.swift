@@ -20,8 +20,7 @@ extension RedisLink {
     /// The servers that together have all keys, in the order of their slots.
     package func parts() async throws -> [RedisPart] {
         guard endpoint.isCluster else { return [RedisPart(name: nil, slot: nil)] }
-        // The node that answers this was found.
-        try await send(RedisCommand("PING"))
+        try await findNodes()
         return try await eventLoop.submit { self.clusterMap.parts.map { RedisPart(name: "\($0.host)", slot: $0.slot) } }
             .get()
     }
@@ -54,12 +53,19 @@ extension RedisLink {
     /// connected. Waits for the first try to reach a node, and no longer.
     package func absences(of keys: [String]) async throws -> [(node: String, error: RedisError)?] {
         guard endpoint.isCluster else { return keys.map { _ in nil } }
-        // The node that answers this was found.
-        try await send(RedisCommand("PING"))
+        try await findNodes()
         let slots = keys.map(KeySlot.of)
         return try await eventLoop.flatSubmit {
             EventLoopFuture.whenAllSucceed(slots.map { self.absence(of: $0) }, on: self.eventLoop)
         }.get()
+    }
+
+    /// Waits for the answer of a node: then it has named the others. A node may die after it was asked, so another one
+    /// is asked.
+    private func findNodes() async throws {
+        do { try await send(RedisCommand("PING")) } catch let error as RedisError
+            where error.code == .closed && error.outcomeIsUnknown
+        { try await send(RedisCommand("PING")) }
     }
 
     /// Sends a command without a key to the server that has this key.
