@@ -1,4 +1,5 @@
 import Operations
+import Selectors
 import SluiceOperator
 import Testing
 
@@ -56,6 +57,23 @@ struct QueuePageTests {
         #expect(try await desk("/errors?q=nmae:x").text.contains("did you mean"))
     }
 
+    @Test("A search for an error begins with dead and retrying operations, whatever else waits")
+    func errorsFirst() async throws {
+        let desk = Desk()
+        try await desk.enqueue("Send", "Send")
+        try await fail(desk) { _ in "timed out" }
+        try await desk.enqueue("Send", "Send", "Send", "Send")
+        func walk(_ text: String) async throws -> ListWalk.Result {
+            let query = try OperationQuery(parsing: text)
+            return try await ListWalk(desk.broker, query, view: PayloadView(), limit: 2, scanLimit: 2).run(from: nil) {
+                for detail in $0 { #expect(detail.state == .dead) }
+            }
+        }
+        #expect(try await walk("error:\"timed out\"").found == 2)
+        #expect(try await walk("signature:\"SMTP: timed out\"").found == 2)
+        #expect(try await walk("name:Other").found == 0)
+    }
+
     @Test("A queue's page shows what holds its places, what waits, and why nothing starts")
     func queue() async throws {
         let desk = Desk()
@@ -91,7 +109,10 @@ struct QueuePageTests {
         #expect(resume.contains("Even then, no live worker handles Send: 2 of the next 2 operations."))
         #expect(!resume.contains("paused by"))
         let overview = try await desk("/").text
-        #expect(overview.contains(/queue mail: paused by cleo, [\w ]+: books/) && overview.contains("1 of 1 never"))
+        #expect(
+            overview.contains(/queue mail: paused by cleo, [\w ]+: books; no live worker handles Send: 2 of the next 2/)
+                && overview.contains("1 of 1 never")
+        )
         #expect(try await desk("/queues").text.contains(">stalled<"))
         #expect(try await desk("/queues/show?queue=none").status == 404)
         #expect(try await desk("/queues/show").status == 404)

@@ -80,5 +80,6 @@ struct QueueConditionTests {
         #expect(recent.drain(paused) == .stalled)
         #expect(recent.drain(queue(ready: 60)) == .stalled)
         #expect(recent.drain(queue()) == .empty)
+        #expect(recent.drain(queue(workers: [worker("running", isLost: true, inFlight: 1)])) == .stalled)
     }
 }

@@ -29,7 +29,7 @@ struct ConfirmationPage {
                 warnings.map { Notice.markup(.warning, $0) }
                 if takesReason {
                     tag("label") {
-                        "Reason, which others can read"
+                        "Reason, which others can read; may be empty"
                         void(
                             "input",
                             .named("type", "text"),

@@ -140,7 +140,7 @@ struct ChangePlanPage {
             hidden("digest", target.digest(count: plan.count))
             // Sent twice, the form makes one change.
             hidden("change", OperationID().description)
-            field("Reason, which others can read", "reason", limit: "500")
+            field("Reason, which others can read; may be empty", "reason", limit: "500")
             if action == .retry {
                 field("Spread over a time, such as 10m; empty = all now", "spread", limit: "20")
             }

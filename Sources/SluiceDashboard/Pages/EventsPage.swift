@@ -171,7 +171,10 @@ struct EventsPage {
     private func row(_ item: EventFeed.Item) -> [Cell]? {
         guard case .batch(let batch, let at) = item else { return nil }
         return [
-            Cell("When") { TimeView.markup(at, now: visit.reading.board?.snapshot.time) },
+            Cell("When") {
+                TimeView.markup(at, now: visit.reading.board?.snapshot.time)
+                tag("span", .class("detail"), text: TimeText.clock(at))
+            },
             Cell("Queue") { QueuePage.anchor(batch.queue, visit.links) },
             Cell("Who", "worker" + (batch.change == nil ? " dim" : "")) { who(batch.change) },
             Cell("What", "what") {

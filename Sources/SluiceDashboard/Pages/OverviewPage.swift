@@ -7,12 +7,26 @@ struct OverviewPage {
     private static let shownQueues = 12
     private static let shownRuns = 20
 
+    /// The most paused queues of which the next operations are read.
+    private static let readQueues = 5
+
     let visit: Visit
     let board: Board
+    /// Reasons beside a pause. Of a paused queue, only its next operations show the names that no worker handles.
+    private var unknownNames: [String: [String]] = [:]
 
-    init(_ visit: Visit) throws(PageFailure) {
+    init(_ visit: Visit) async throws {
         self.visit = visit
         board = try visit.board()
+        let paused = board.snapshot.queues.filter {
+            $0.paused && $0.counts[.ready] ?? 0 > 0 && !$0.liveWorkers.isEmpty
+        }
+        for queue in paused.prefix(Self.readQueues) {
+            let broker = visit.site.broker
+            unknownNames[queue.queue] = try await visit.site.cache.value("names \(queue.queue)", age: .seconds(10)) {
+                try await QueuePlaces.waitingNames(broker, queue).unknownNames(queue)
+            }
+        }
     }
 
     var content: PageContent {
@@ -48,14 +62,17 @@ struct OverviewPage {
                     }
                     tag("strong") {
                         QuantityText.count(count)
-                        // Lost operations run in no slot.
-                        if state == .executing, count <= board.slots {
-                            tag("small", text: "/" + QuantityText.count(board.slots))
-                        }
+                        if state == .executing { tag("small", text: slots) }
                     }
                 }
             }
         }
+    }
+
+    /// The slots of live workers. What lost workers have claimed runs in none of them.
+    private var slots: String {
+        let lost = board.snapshot.queues.reduce(0) { $0 + $1.lostOperations }
+        return lost > 0 ? " \(QuantityText.count(lost)) lost" : "/" + QuantityText.count(board.slots)
     }
 
     private var flow: Markup {
@@ -137,7 +154,8 @@ struct OverviewPage {
         for queue in board.snapshot.queues {
             let conditions = QueueCondition.all(queue)
             guard let first = conditions.first else { continue }
-            let text = conditions.map { $0.sentence(queue) }.joined(separator: "; ")
+            let names = unknownNames[queue.queue] ?? []
+            let text = (conditions.map { $0.sentence(queue) } + names).joined(separator: "; ")
             let link = QueuePage.link(queue.queue, visit.links)
             problems.append((first.role, tag("a", .href(link), text: "queue \(queue.queue): \(text)")))
         }

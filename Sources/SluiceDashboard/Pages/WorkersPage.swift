@@ -102,6 +102,14 @@ struct WorkersPage {
             tag("section") {
                 tag("h2", text: "Hosts")
                 TableView.markup("Hosts", Self.hostColumns, hosts.map(hostRow))
+                if visit.may(.quietWorker) {
+                    tag(
+                        "p",
+                        .class("under reading"),
+                        text:
+                            "Quiet: its workers start nothing more. Stop drains them: they end what they run, then they exit."
+                    )
+                }
             }
         }
     }
@@ -124,7 +132,7 @@ struct WorkersPage {
                     }
                     return tag(
                         "a",
-                        .class("button"),
+                        .class(action.isFinal ? "button danger" : "button"),
                         .href(HostRoutes.link(action, host.host, visit.links)),
                         .named("aria-label", "\(action.title) all workers of host \(host.host)"),
                         text: action.title

@@ -150,13 +150,15 @@ extension WaitRule {
     package static let executing = WaitRule(code: "executing") { situation in
         guard situation.state == .executing else { return nil }
         let label = situation.owner.map(situation.label) ?? situation.detail.worker ?? "a worker"
+        let isLost = situation.owner.map { situation.snapshot.leaseMilliseconds(of: $0) <= 0 } ?? false
         let started = situation.detail.record.startedAt
         var facts: [WaitReason.Fact] = []
         if let progress = situation.detail.progress {
             facts.append(.init("progress", "\(QuantityText.percent(progress.fraction)) \(progress.message)"))
         }
         return WaitReason(
-            "it runs on \(label)" + (started > 0 ? ", started \(situation.ago(started))" : ""),
+            (isLost ? "it ran on \(label)" : "it runs on \(label)")
+                + (started > 0 ? ", started \(situation.ago(started))" : ""),
             facts,
             fix: .followLog(situation.ownName)
         )

@@ -20,15 +20,22 @@ package struct QueuePlaces: Sendable {
         let own = queue.limits.keys.keys.sorted()
         var names = queue.limitKeys.map(\.key)
         names += own.filter { !names.contains($0) }
-        async let page = broker.page(state: .ready, queue: queue.queue, cursor: nil, limit: waitingRead)
-        var places = QueuePlaces()
+        async let waiting = waitingNames(broker, queue)
         let keys = Array(names.prefix(keysRead))
         let states = try await withThrowingTaskGroup(of: (String, LimitKeyState).self) { group in
             for key in keys { group.addTask { (key, try await broker.limitKey(key, queue: queue.queue)) } }
             return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
+        var places = try await waiting
         places.keys = keys.compactMap { states[$0] }
-        let details = try await page.operations
+        return places
+    }
+
+    /// Reads only the names of the operations that start next.
+    package static func waitingNames(_ broker: any MonitorBroker, _ queue: QueueSnapshot) async throws -> QueuePlaces {
+        let page = try await broker.page(state: .ready, queue: queue.queue, cursor: nil, limit: waitingRead)
+        let details = page.operations
+        var places = QueuePlaces()
         places.waitingCount = details.count
         places.waiting = Dictionary(grouping: details) { $0.envelope.name }.map { ($0.key, $0.value.count) }
             .sorted { ($0.count, $1.name) > ($1.count, $0.name) }
@@ -45,8 +52,10 @@ package struct QueuePlaces: Sendable {
         return QueueCondition.all(queue).map { $0.sentence(queue) } + unknownNames(queue)
     }
 
+    /// Names of the next operations that no live worker handles, in sentences.
+    ///
     /// Workers return operations that they do not handle, and then they are counted. Of a paused queue they claim none.
-    private func unknownNames(_ queue: QueueSnapshot) -> [String] {
+    package func unknownNames(_ queue: QueueSnapshot) -> [String] {
         guard !queue.liveWorkers.isEmpty else { return [] }
         let counted = Set(queue.unhandled.map(\.name))
         let unknown = waiting.filter { !queue.handles($0.name) && !counted.contains($0.name) }

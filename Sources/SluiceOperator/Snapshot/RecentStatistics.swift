@@ -64,7 +64,8 @@ package struct RecentStatistics: Sendable, Equatable {
     ///
     /// The rates of the last minutes say nothing about a queue whose operations cannot start now.
     package func drain(_ queue: QueueSnapshot) -> DrainEstimate {
-        if queue.waiting > 0, QueueCondition.all(queue).contains(where: \.stopsQueue) { return .stalled }
+        let open = queue.waiting + queue.lostOperations
+        if open > 0, QueueCondition.all(queue).contains(where: \.stopsQueue) { return .stalled }
         return drain(waiting: queue.waiting)
     }
 }

@@ -87,7 +87,7 @@ package struct ListWalk: Sendable {
             return result
         }
         let counts = Dictionary((snapshot?.queues ?? []).map { ($0.queue, $0.counts) }) { first, _ in first }
-        let places = query.states.flatMap { state in
+        let places = states.flatMap { state in
             queues.map { Position(state: state, queue: $0, cursor: nil) }
         }.filter { place in
             let isCursor = place.state == start?.state && place.queue == start?.queue
@@ -105,6 +105,14 @@ package struct ListWalk: Sendable {
         }
         try await walk([start] + places[(index + 1)...], now: now, into: &result, show)
         return result
+    }
+
+    /// The states in the order of the list. Most errors are those of dead and retrying operations, so a search for an
+    /// error begins there: among many waiting operations it might end at the scan limit before.
+    private var states: [OperationState] {
+        let likely: Set<OperationState> = [.dead, .retrying]
+        guard query.terms.contains(where: { [.error, .signature].contains($0.field) }) else { return query.states }
+        return query.states.filter(likely.contains) + query.states.filter { !likely.contains($0) }
     }
 
     /// Shows the matching operations among the given ones, without a search. The order is by queue, newest first.
