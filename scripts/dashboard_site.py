@@ -106,7 +106,7 @@ class DashboardSite(Site):
 
     def history(self):
         """Writes statistics of a month: pages and pictures without a past would show empty charts."""
-        words = b"".join(protocol(command) for command in History(time.time()).commands())
+        words = b"".join(protocol(command) for command in History(time.time()).commands(self.environment()["SLUICE_NAMESPACE"]))
         answer = subprocess.run(["redis-cli", "-p", str(self.port), "--pipe"], input=words, capture_output=True)
         if answer.returncode:
             raise SystemExit(f"error: Redis refused the history: {answer.stdout.decode(errors='replace')}")
