@@ -113,8 +113,8 @@ extension CommandLineTests {
         func forcedHolder() async throws {
             let worker = try await sluice.worker("--lease", "1h")
             let holder = try await sluice.enqueue("sleep", "seconds:=600", "--unique", "k")
-            // Stopped between its claim and its start, the worker would hear the cancel of an operation that it does not
-            // know yet, and read it again only with the next heartbeat, which is far away with this lease.
+            // A worker that is stopped between its claim and its start hears the cancel of an operation that it does
+            // not know yet. It reads it again with the next heartbeat, which is far away with this lease.
             try await eventually("the body runs") { try await sluice.detail(holder)?.progress != nil }
             worker.send(SIGSTOP)
             #expect(try await sluice("cancel", holder, "--force").code == 0)
