@@ -221,7 +221,7 @@ def children(cluster):
     started.touch()
     body = f'echo "$PARENT $PARENT_FENCE $SLUICE_OPERATION_ID" >> {started}'
     for queue in queues:
-        args = {"argv": ["bash", "-c", body], "count": 3, "milliseconds": 200, "queue": queue}
+        args = {"argv": ["bash", "-c", body], "count": 3, "questions": 300, "queue": queue}
         line = json.dumps({"name": "test.brood", "args": args}) + "\n"
         cluster.run("enqueue", "--batch", "-", "--quiet", input=line * (parents // 2))
     workers = [cluster.worker(4, "-q", queue, program=FIXTURE) for queue in queues for _ in range(2)]
@@ -253,7 +253,7 @@ def groups(cluster):
     group = cluster.run(*opening).stdout.strip()
     whens = "".join(json.dumps({"name": "exec", "args": {"argv": cluster.ledger.argv()}, "id": when, when: group}) + "\n" for when in ("onSuccess", "onEnd"))
     callbacks = cluster.run("enqueue", "--batch", "-", "-o", "id", "--quiet", input=whens).stdout.split()
-    args = {"count": 6, "milliseconds": 50, "queue": "other"}
+    args = {"count": 6, "questions": 5, "queue": "other"}
     lines = "".join(json.dumps({"name": "test.crawl", "args": args, "group": group, "id": f"root-{n}"}) + "\n" for n in range(roots))
     opener = cluster.start("enqueue", "--batch", "-", "--quiet", input=lines)
     time.sleep(cluster.random.random() / 10)
