@@ -28,23 +28,6 @@ struct ChangeEventTests {
             .entries.map(\.batch).filter { $0.change != nil }
     }
 
-    private func start(host: String) throws -> WorkerID {
-        let worker = WorkerID()
-        var beat = Beat(worker: worker, epoch: 1, leaseMilliseconds: 60_000, intervalMilliseconds: 5_000, info: [])
-        beat.info = WorkerInfo(
-            host: host,
-            pid: 7,
-            name: "w",
-            slots: 1,
-            queues: ["mail"],
-            handles: [],
-            version: "1",
-            startedAt: 0
-        ).encoded()
-        _ = try desk.broker.beat(beat, queue: "mail")
-        return worker
-    }
-
     private func hidden(_ name: String, _ page: String) throws -> String {
         let parts = page.split(separator: "name=\"\(name)\" value=\"")
         return String(try #require(parts.dropFirst().first).prefix { $0 != "\"" })
@@ -108,8 +91,8 @@ struct ChangeEventTests {
     }
 
     private func workers() throws -> [Step] {
-        let worker = try start(host: "h1")
-        _ = try start(host: "h2")
+        let worker = try desk.beat(host: "h1")
+        _ = try desk.beat(host: "h2")
         return ["quiet", "resume", "slots", "stop"].map {
             Step(
                 pattern: "/workers/\($0)",
@@ -212,7 +195,7 @@ struct ChangeEventTests {
     @Test("A worker's step shows the reason that a person gave for it")
     func reasons() async throws {
         let id = try await desk.enqueue("Send")[0]
-        let worker = try start(host: "h1")
+        let worker = try desk.beat(host: "h1")
         let request = ClaimRequest(worker: worker, epoch: 1, capacity: 1)
         let fence = try #require(try await desk.broker.claim(request, queue: "mail").operations.first?.fence)
         #expect(try await desk("/ops/\(id)/cancel?queue=mail", .post, form: "reason=books").status == 303)

@@ -49,14 +49,7 @@ struct ChangePlanTests {
         _ = try await desk.broker.cancel(first, request: request, queue: "mail")
         _ = try await desk.broker.cancel(second, request: request, queue: "other")
         try await desk.broker.setPaused(.pause(by: "bob", reason: "books"), queue: "mail")
-        let beat = Beat(
-            worker: WorkerID(),
-            epoch: 1,
-            leaseMilliseconds: 60_000,
-            intervalMilliseconds: 5_000,
-            info: []
-        )
-        _ = try desk.broker.beat(beat, queue: "mail")
+        try desk.beat()
         await desk.site.loop.expire()
         let plan = try await ChangePlan(
             .retry,

@@ -64,6 +64,21 @@ struct Desk {
         return operation.id
     }
 
+    /// Sends the heartbeat of a worker, and returns the worker.
+    @discardableResult
+    func beat(
+        _ worker: WorkerID = WorkerID(),
+        name: String = "w",
+        host: String = "h1",
+        lease: Int64 = 60_000,
+        queue: String = "mail"
+    ) throws -> WorkerID {
+        var beat = Beat(worker: worker, epoch: 1, leaseMilliseconds: lease, intervalMilliseconds: 5_000, info: [])
+        beat.info = WorkerInfo(name: name, host: host).encoded()
+        _ = try broker.beat(beat, queue: queue)
+        return worker
+    }
+
     struct Answer {
         let status: Int
         let headers: HTTPFields
@@ -105,5 +120,21 @@ struct Desk {
 
     func detail(_ id: OperationID, queue: String = "mail") async throws -> OperationDetail? {
         try await broker.details([id], queue: queue)[0]
+    }
+}
+
+extension WorkerInfo {
+    /// The information of a worker of queue `mail` with one slot.
+    init(name: String, host: String) {
+        self.init(
+            host: host,
+            pid: 7,
+            name: name,
+            slots: 1,
+            queues: ["mail"],
+            handles: [],
+            version: "1",
+            startedAt: 0
+        )
     }
 }

@@ -36,16 +36,7 @@ struct DoctorTests {
     }
 
     private func worker(_ id: WorkerID, _ snapshot: QueueSnapshot, since milliseconds: Int64) -> WorkerRow {
-        let info = WorkerInfo(
-            host: "h1",
-            pid: 7,
-            name: "w<1>",
-            slots: 1,
-            queues: ["mail"],
-            handles: [],
-            version: "1",
-            startedAt: 0
-        )
+        let info = WorkerInfo(name: "w<1>", host: "h1")
         let ended = snapshot.time - milliseconds
         return WorkerRow(worker: "\(id)", leaseUntil: ended, beatAt: ended, inFlight: 2, info: info.encoded())
     }

@@ -24,22 +24,30 @@ struct EndedWorkerPage {
     }
 
     private var label: String { WorkerSummary.label(seen?.worker.info, id: id.description) }
+    /// Whether there is a trace of the worker. Any id could be asked for.
+    private var isKnown: Bool { seen != nil || !requests.isEmpty }
     private var now: Int64? { board.snapshot.time }
 
     var content: PageContent {
         PageContent("Worker \(label)", .workers, command: ["workers", "ls"], isLive: false) {
             tag("div", .class("title")) {
                 tag("h1", text: label)
-                tag("span", .class("dim"), text: "ended")
+                tag("span", .class("dim"), text: isKnown ? "ended" : "not known")
                 tag("div", .class("actions")) {
                     tag("a", .class("button"), .href(visit.links.to("workers")), text: "All workers")
                 }
             }
             tag("section", .class("panel")) {
                 tag("p") {
-                    tag("b", text: "This worker has ended")
-                    " and holds nothing. Redis knows workers that run, those that were lost within 24 hours, and no others: "
-                        + "it is also forgotten which operations this one ran."
+                    if isKnown {
+                        tag("b", text: "This worker has ended")
+                        " and holds nothing. "
+                    } else {
+                        tag("b", text: "No worker has this id now.")
+                        " If one had it, it has ended. "
+                    }
+                    "Redis knows workers that run and those that were lost within 24 hours. Of a worker that has ended it "
+                        + "forgets all, also which operations it ran."
                 }
                 successor
                 facts

@@ -29,14 +29,9 @@ extension CommandLineTests {
 
         private func send(_ port: Int, _ path: String, form: String? = nil) throws -> HTTPProbe.Answer {
             var headers = ["Authorization": "Bearer \(Self.token)", "Sec-Fetch-Site": "same-origin"]
-            if form != nil { headers["Content-Type"] = "application/x-www-form-urlencoded" }
-            return try HTTPProbe.page(
-                port: port,
-                path,
-                method: form == nil ? "GET" : "POST",
-                headers: headers,
-                body: form ?? ""
-            )
+            guard let form else { return try HTTPProbe.page { try HTTPProbe.get(port: port, path, headers: headers) } }
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+            return try HTTPProbe.get(port: port, path, method: "POST", headers: headers, body: form)
         }
 
         /// Enqueues and cancels operations. The ids of the first half begin with `late`. A walk finds these last:

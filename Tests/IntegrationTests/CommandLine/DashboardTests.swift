@@ -16,7 +16,10 @@ extension CommandLineTests {
             func get(_ path: String, method: String = "GET", headers: [String: String] = [:]) throws -> HTTPProbe.Answer
             {
                 let all = ["Cookie": cookie, "Sec-Fetch-Site": "same-origin"].merging(headers) { $1 }
-                return try HTTPProbe.page(port: port, path, method: method, headers: all)
+                func send() throws -> HTTPProbe.Answer {
+                    try HTTPProbe.get(port: port, path, method: method, headers: all)
+                }
+                return method == "GET" ? try HTTPProbe.page(send) : try send()
             }
 
             func text(_ path: String) throws -> String { String(decoding: try get(path).body, as: UTF8.self) }

@@ -79,20 +79,12 @@ public struct HTTPProbe {
         try HTTPProbe(port: port, path, method: method, headers: headers, body: body).answer()
     }
 
-    /// Sends a form once, or gets a page of a dashboard. A page that had no data yet, because the machine is slow, is
-    /// asked for again.
-    public static func page(
-        port: Int,
-        _ path: String,
-        method: String = "GET",
-        headers: [String: String] = [:],
-        body: String = ""
-    ) throws -> Answer {
-        var answer = try get(port: port, path, method: method, headers: headers, body: body)
-        guard method == "GET" else { return answer }
+    /// Gets a page of a dashboard. A page that had no data yet, because the machine is slow, is asked for again.
+    public static func page(_ get: () throws -> Answer) throws -> Answer {
+        var answer = try get()
         _ = try comesTrueBlocking(within: patience) {
             guard answer.status == 503 else { return true }
-            answer = try get(port: port, path, method: method, headers: headers, body: body)
+            answer = try get()
             return answer.status != 503
         }
         return answer
