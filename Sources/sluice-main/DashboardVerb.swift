@@ -25,8 +25,8 @@
 
                     Prints a link that logs in once. After a login it prints the next link. With --users, people log in \
                     with their tokens, and links are printed only with --link. Roles: a viewer reads; an operator \
-                    also changes operations, pauses queues and schedules, and quiets workers; an admin also removes \
-                    operations and schedules, sets limits, stops workers, and changes all operations at once.
+                    also changes operations, pauses queues and schedules, and quiets workers; an admin also enqueues \
+                    operations, removes them and schedules, sets limits, stops workers, and changes all operations at once.
                     Only this machine can connect, unless --bind names another address. That needs --users or \
                     --insecure-no-auth. Connections are not encrypted.
                     """

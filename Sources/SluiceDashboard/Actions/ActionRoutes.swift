@@ -125,7 +125,7 @@ struct ActionRoutes: Sendable {
     private func confirmation(_ action: QueueAction, _ visit: Visit) async throws -> PageContent {
         _ = try Permission.pause.require(visit.visitor)
         let queue = try QueuePage.snapshot(visit)
-        let places = action == .resume ? try await QueuePlaces.read(site.broker, queue) : nil
+        let places = action == .resume ? try await QueuePlaces.waitingNames(site.broker, queue) : nil
         return ConfirmationPage(
             place: .queues,
             question: "\(action.title) queue \(queue.queue)?",

@@ -9,6 +9,8 @@ struct Board: Sendable {
     var statistics: StatisticsBoard
     /// The workers that were lost within 24 hours, newest first; as old as the statistics.
     var lost: [LostSummary]
+    /// Sentences about names in paused queues that no live worker handles, by queue.
+    var unknownNames: [String: [String]] = [:]
     var workers: [WorkerSummary]
     /// The running operations that were read, longest run first.
     var executing: [ExecutingSummary]
@@ -30,10 +32,12 @@ struct Board: Sendable {
 
     var liveWorkers: [WorkerSummary] { workers.filter { !$0.isLost } }
     var slots: Int { liveWorkers.reduce(0) { $0 + ($1.info?.slots ?? 0) } }
+
     /// The server's time at an instant, in milliseconds; nil = not known.
     func time(at instant: ContinuousClock.Instant) -> Int64? {
         snapshot.time.map { $0 + (instant - readAt).wholeMilliseconds }
     }
+
     func count(_ state: OperationState) -> Int { snapshot.counts[state] ?? 0 }
 }
 

@@ -13,6 +13,8 @@ actor SnapshotLoop {
     private static let statisticsInterval = Duration.seconds(5)
     /// The most queues whose statistics are read at once. With more queues, the statistics of each are older.
     private static let statisticsQueues = 100
+    /// The most paused queues of which the next operations are read.
+    private static let pausedQueues = 5
     /// A page does not wait longer than this for Redis, and then shows the data of the last read.
     static let patience = Duration.seconds(3)
 
@@ -31,6 +33,7 @@ actor SnapshotLoop {
     private var due = ContinuousClock.now
     private var rates = NamespaceRates()
     private var statistics: (board: StatisticsBoard, lost: [LostSummary], at: ContinuousClock.Instant)?
+    private var names: (queues: [String], unknown: [String: [String]], at: ContinuousClock.Instant)?
     private var rotation = QueueRotation(count: SnapshotLoop.statisticsQueues)
     private var lastCost = Duration.zero
     private var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -133,9 +136,28 @@ actor SnapshotLoop {
             known = try await readStatistics(of: snapshot, at: start)
             statistics = known
         }
-        let board = Board(snapshot, rates: rates, statistics: known.board, lost: known.lost)
+        var board = Board(snapshot, rates: rates, statistics: known.board, lost: known.lost)
+        board.unknownNames = try await readNames(of: snapshot, at: start)
         seen.add(board)
         return board
+    }
+
+    /// Reads which of the next operations of paused queues no live worker handles. Workers count them only while they
+    /// claim.
+    private func readNames(
+        of snapshot: NamespaceSnapshot,
+        at start: ContinuousClock.Instant
+    ) async throws -> [String: [String]] {
+        let paused = snapshot.queues.filter { $0.paused && $0.counts[.ready] ?? 0 > 0 && !$0.liveWorkers.isEmpty }
+            .prefix(Self.pausedQueues)
+        let queues = paused.map(\.queue)
+        if let names, names.queues == queues, start - names.at < Self.statisticsInterval { return names.unknown }
+        var unknown: [String: [String]] = [:]
+        for queue in paused {
+            unknown[queue.queue] = try await QueuePlaces.waitingNames(broker, queue).unknownNames(queue)
+        }
+        names = (queues, unknown, start)
+        return unknown
     }
 
     private func readStatistics(

@@ -7,26 +7,12 @@ struct OverviewPage {
     private static let shownQueues = 12
     private static let shownRuns = 20
 
-    /// The most paused queues of which the next operations are read.
-    private static let readQueues = 5
-
     let visit: Visit
     let board: Board
-    /// Reasons beside a pause. Of a paused queue, only its next operations show the names that no worker handles.
-    private var unknownNames: [String: [String]] = [:]
 
-    init(_ visit: Visit) async throws {
+    init(_ visit: Visit) throws(PageFailure) {
         self.visit = visit
         board = try visit.board()
-        let paused = board.snapshot.queues.filter {
-            $0.paused && $0.counts[.ready] ?? 0 > 0 && !$0.liveWorkers.isEmpty
-        }
-        for queue in paused.prefix(Self.readQueues) {
-            let broker = visit.site.broker
-            unknownNames[queue.queue] = try await visit.site.cache.value("names \(queue.queue)", age: .seconds(10)) {
-                try await QueuePlaces.waitingNames(broker, queue).unknownNames(queue)
-            }
-        }
     }
 
     var content: PageContent {
@@ -154,7 +140,7 @@ struct OverviewPage {
         for queue in board.snapshot.queues {
             let conditions = QueueCondition.all(queue)
             guard let first = conditions.first else { continue }
-            let names = unknownNames[queue.queue] ?? []
+            let names = board.unknownNames[queue.queue] ?? []
             let text = (conditions.map { $0.sentence(queue) } + names).joined(separator: "; ")
             let link = QueuePage.link(queue.queue, visit.links)
             problems.append((first.role, tag("a", .href(link), text: "queue \(queue.queue): \(text)")))

@@ -44,7 +44,7 @@ struct Routes: Sendable {
     // MARK: Pages
 
     private func addPages(to group: RouterGroup<DashboardContext>) {
-        page(group, "") { visit in try await OverviewPage(visit).content }
+        page(group, "") { visit in try OverviewPage(visit).content }
         page(group, "ops") { visit in try await OperationsPage(visit).content }
         page(group, "ops/:id") { visit in try await OperationPage(visit).content }
         page(group, "graph") { visit in try await GraphPage(visit).content }

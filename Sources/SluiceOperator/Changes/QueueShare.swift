@@ -16,7 +16,7 @@ package struct QueueShare: Sendable, Equatable {
         (self.queue, self.count) = (queue, count)
         guard let snapshot else { return }
         isPaused = snapshot.paused
-        hasWorker = snapshot.liveWorkers.contains { WorkerInfo($0.info)?.takesWork ?? true }
+        hasWorker = snapshot.hasTaker
         let obstacles = [isPaused ? PauseText.of(snapshot) : nil, hasWorker ? nil : "no live worker takes work of it"]
         let text = obstacles.compactMap { $0 }.joined(separator: "; ")
         obstacle = text.isEmpty ? nil : text

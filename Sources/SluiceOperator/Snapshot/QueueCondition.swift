@@ -23,7 +23,7 @@ package enum QueueCondition: Sendable, Equatable {
         if snapshot.paused { found.append(.paused(millisecondsLeft: snapshot.pausedUntil.map { $0 - snapshot.time })) }
         if live.isEmpty {
             if ready + snapshot.lostOperations > 0 { found.append(.unserved) }
-        } else if ready > 0, !live.contains(where: { WorkerInfo($0.info)?.takesWork ?? true }) {
+        } else if ready > 0, !snapshot.hasTaker {
             found.append(.quiet)
         }
         if snapshot.unhandledCount > 0 { found.append(.unhandled(snapshot.unhandledCount)) }
@@ -83,6 +83,9 @@ extension QueueSnapshot {
     package var lostOperations: Int {
         workers.filter { leaseMilliseconds(of: $0) <= 0 }.reduce(0) { $0 + $1.inFlight }
     }
+
+    /// Whether a live worker starts new operations of the queue.
+    package var hasTaker: Bool { liveWorkers.contains { WorkerInfo($0.info)?.takesWork ?? true } }
 
     /// The number of ready operations and of failed ones that will be retried.
     package var waiting: Int { (counts[.ready] ?? 0) + (counts[.retrying] ?? 0) }

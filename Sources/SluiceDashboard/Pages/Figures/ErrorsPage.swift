@@ -109,7 +109,7 @@ struct ErrorsPage {
         var parts = ["\(QuantityText.grouped(reading.groups.operations)) operations with an error"]
         if count > Self.shown { parts.append("\(Self.shown) of \(QuantityText.grouped(count)) errors are shown") }
         if let coverage = reading.result.coverage { parts.append(coverage) }
-        if count > 0 { parts.append("N = any number, “…” = any quoted text") }
+        if count > 0 { parts.append("N = any number, \"…\" = any quoted text") }
         if reading.result.isCutShort { parts.append("there are more: name a queue or a state") }
         return parts.joined(separator: "; ")
     }
