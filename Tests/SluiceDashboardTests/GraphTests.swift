@@ -129,7 +129,9 @@ struct GraphTests {
         #expect(
             whole.milliseconds == 23_000 && whole.text == "ends in 23s or later, by the median runs of the last day"
         )
-        #expect(whole.ending == whole.milliseconds)
+        let subject = try #require(try await desk.detail(merge))
+        let json = try await graph().json(of: subject, whole)
+        #expect(json["estimate"]?["endsInMilliseconds"] == 23_000)
         let part = try #require(GraphEstimate(try await graph(), medians: ["Left": 20_000]))
         #expect(part.text.hasSuffix("; no runs of Merge, Right, Split"))
         try await cancel(desk, right)

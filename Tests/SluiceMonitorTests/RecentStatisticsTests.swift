@@ -38,6 +38,13 @@ struct RecentStatisticsTests {
         #expect(recent([]).drain(waiting: 1) == .stalled)
     }
 
+    @Test("A rate of errors is marked from 1 %, and red from 5 %")
+    func marks() {
+        let rates: [Double?] = [nil, 0, 0.0099, 0.01, 0.049, 0.05, 1]
+        let roles = rates.map(StatisticsText.role(ofErrors:))
+        #expect(roles == [.plain, .plain, .plain, .warning, .warning, .dead, .dead])
+    }
+
     @Test("A finished burst does not count as growth")
     func burst() {
         let burst = recent([row(2, enqueued: 4500, finished: 150), row(3, finished: 150), row(4, finished: 75)])

@@ -59,7 +59,10 @@ extension CommandLineTests {
             let file = try file(lines)
             try await sluice.lines("enqueue", "--batch", file, "--quiet")
             #expect(try await sluice.count(.blocked) == 3)
-            #expect(try await sluice.json("graph", "first")["edges"]?.arrayValue?.count == 4)
+            let graph = try await sluice.json("graph", "first")
+            #expect(graph["edges"]?.arrayValue?.count == 4)
+            #expect(graph["estimate"]?["text"]?.stringValue == "no estimate: no runs of noop")
+            #expect(graph["estimate"]?["endsInMilliseconds"] == .null)
         }
 
         @Test("graph draws twenty of many siblings and counts the others by state")
