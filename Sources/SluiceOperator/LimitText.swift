@@ -46,8 +46,5 @@ package enum LimitText {
     }
 
     /// `rate 100/s (burst 100)`
-    package static func text(_ rate: QueueRate) -> String {
-        let period = rate.period == .seconds(1) ? "s" : DurationText.precise(rate.period)
-        return "rate \(QuantityText.grouped(rate.count))/\(period) (burst \(QuantityText.grouped(rate.burst)))"
-    }
+    package static func text(_ rate: QueueRate) -> String { "rate \(rate.words)" }
 }

@@ -254,8 +254,18 @@ extension QueueRate {
         return missing > 0 ? (missing + 999) / 1000 : nil
     }
 
-    /// The rate in words, for the event of a change.
-    package var words: String { "\(count) per \(period.wholeMilliseconds) ms, burst \(burst)" }
+    /// The rate in words: `100/s (burst 100)`, `20/1m (burst 5)`.
+    package var words: String { "\(count)/\(periodText) (burst \(burst))" }
+
+    /// The period in the largest unit that divides it.
+    private var periodText: String {
+        let milliseconds = period.wholeMilliseconds
+        let units: [(length: Int64, name: String)] = [
+            (86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms"),
+        ]
+        guard milliseconds != 1000, let unit = units.first(where: { milliseconds % $0.length == 0 }) else { return "s" }
+        return "\(milliseconds / unit.length)\(unit.name)"
+    }
 
     /// The rate, as scripts store it.
     package var stored: String { "\(count) \(period.wholeMilliseconds) \(burst)" }

@@ -34,7 +34,18 @@ if rate == '' then rate = old_rate elseif rate == '0' then rate = '' end
 local changes = {}
 local function note(text) changes[#changes + 1] = text end
 if ARGV[2] ~= '' then note('concurrency ' .. (ARGV[2] == '0' and 'none' or ARGV[2])) end
-local function rate_text(text) return format('rate %s per %s ms, burst %s', string.match(text, '^(%d+) (%d+) (%d+)$')) end
+-- A period in the largest unit that divides it: 's' for one second, '1m', '90s', '250ms'
+local UNITS = { { 86400000, 'd' }, { 3600000, 'h' }, { 60000, 'm' }, { 1000, 's' }, { 1, 'ms' } }
+local function period_text(period)
+  for i = 1, #UNITS do
+    local length, unit = UNITS[i][1], UNITS[i][2]
+    if period % length == 0 then return period == 1000 and unit or format('%d%s', period / length, unit) end
+  end
+end
+local function rate_text(text)
+  local count, period, burst = string.match(text, '^(%d+) (%d+) (%d+)$')
+  return format('rate %s/%s (burst %s)', count, period_text(tonumber(period)), burst)
+end
 if ARGV[3] ~= '' then note(rate == '' and 'rate none' or rate_text(rate)) end
 
 -- A change for all keys takes effect now for the KEYS_AT_ONCE keys with most ready operations. Other keys follow when

@@ -40,7 +40,7 @@ extension CommandLineTests {
             #expect(limits?["perKey"] == ["concurrency": .null, "weight": .null, "rate": perKey])
             #expect(limits?["keys"]?["a.b"]?["rate"] == ["count": 20, "periodSeconds": 60, "burst": 5])
             let events = try await sluice("events", "--since", "5m", "--no-follow", "--changes").output
-            #expect(events.contains("key:a.b.rate 20 per 60000 ms, burst 5"), "\(events)")
+            #expect(events.contains("key:a.b.rate 20/1m (burst 5)"), "\(events)")
             let left = try await sluice.lines("queue", "limit", "default", "key.rate=none", "key:a.b.rate=none")
             #expect(left == ["default: no limits"])
         }

@@ -122,7 +122,7 @@ struct QueuePlacesView {
                 role: state.isFull ? .warning : .executing
             ),
             .measure("Weight", QuantityText.grouped(state.limit.weight ?? 1)),
-            .measure("Rate", state.limit.rate.map { String(LimitText.text($0).dropFirst("rate ".count)) } ?? "–"),
+            .measure("Rate", state.limit.rate?.words ?? "–"),
             .measure("Next start", Measure.milliseconds(state.row.nextStartMilliseconds)),
             Cell("Holders", "wide") {
                 state.executing.map { id in
