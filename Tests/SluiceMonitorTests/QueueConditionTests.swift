@@ -6,9 +6,9 @@ import Testing
 struct QueueConditionTests {
     private static let now: Int64 = 1_700_000_000_000
 
-    private func queue(ready: Int = 0, workers: [WorkerRow] = []) -> QueueSnapshot {
+    private func queue(ready: Int = 0, retrying: Int = 0, workers: [WorkerRow] = []) -> QueueSnapshot {
         var queue = QueueSnapshot(queue: "mail", time: Self.now)
-        queue.counts = [.ready: ready]
+        queue.counts = [.ready: ready, .retrying: retrying]
         queue.workers = workers
         return queue
     }
@@ -67,6 +67,24 @@ struct QueueConditionTests {
         #expect(QueueCondition.all(queue(ready: 1, workers: idle + [worker("running")])).isEmpty)
     }
 
+    @Test("Failed operations that will be retried need a worker, too")
+    func retrying() {
+        #expect(QueueCondition.all(queue(retrying: 2)) == [.unserved])
+        let sentence = QueueCondition.unserved.sentence(queue(ready: 1, retrying: 2))
+        #expect(sentence == "no live worker serves it: 1 operation is ready, 2 operations are retrying")
+        #expect(QueueCondition.all(queue(retrying: 2, workers: [worker("quiet")])) == [.quiet])
+        #expect(QueueCondition.all(queue(retrying: 2, workers: [worker("running")])).isEmpty)
+    }
+
+    @Test("A queue with more workers than were read may have one that takes work")
+    func manyWorkers() {
+        let lost = (0..<QueueSnapshot.workerLimit).map { _ in worker("running", isLost: true, inFlight: 1) }
+        #expect(QueueCondition.all(queue(ready: 1, workers: lost)).isEmpty)
+        #expect(QueueCondition.all(queue(ready: 1, workers: lost.dropLast())) == [.unserved])
+        let quiet = (0..<QueueSnapshot.workerLimit).map { _ in worker("quiet") }
+        #expect(QueueCondition.all(queue(ready: 1, workers: quiet)).isEmpty)
+    }
+
     @Test("The rates of the last minutes give no estimate for a queue that cannot start operations")
     func estimate() {
         var statistics = Statistics()
@@ -80,6 +98,10 @@ struct QueueConditionTests {
         #expect(recent.drain(paused) == .stalled)
         #expect(recent.drain(queue(ready: 60)) == .stalled)
         #expect(recent.drain(queue()) == .empty)
+        #expect(recent.drain(queue(retrying: 60)) == .stalled)
+        let idle = RecentStatistics(queue: "mail", StatisticsReply(time: Self.now, rows: []), minutes: 5)
+        #expect(idle.drain(queue(retrying: 1, workers: [worker("running")])) == .retries)
+        #expect(idle.drain(queue(ready: 1, retrying: 1, workers: [worker("running")])) == .stalled)
         #expect(recent.drain(queue(workers: [worker("running", isLost: true, inFlight: 1)])) == .stalled)
     }
 }

@@ -84,7 +84,7 @@ extension QueueModel {
         snapshot.eventSequence = eventSequence
         snapshot.sequence = sequence
         snapshot.leaseFloor = outageUntil
-        snapshot.workers = leasesInOrder.prefix(200).map { row(of: $0.key, leaseUntil: $0.value) }
+        snapshot.workers = leasesInOrder.prefix(QueueSnapshot.workerLimit).map { row(of: $0.key, leaseUntil: $0.value) }
         snapshot.unhandled = unhandledInOrder.prefix(20).map { UnhandledName(name: $0.name, count: $0.count) }
         snapshot.unhandledNames = unhandled.count
         snapshot.unhandledCount = unhandledCount

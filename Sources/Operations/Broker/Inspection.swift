@@ -254,7 +254,12 @@ package struct QueueSnapshot: Sendable {
     /// Returns the milliseconds left of a worker's lease; zero or less = lapsed.
     package func leaseMilliseconds(of worker: WorkerRow) -> Int64 { max(worker.leaseUntil, leaseFloor) - time }
 
-    /// The workers among the first 200 whose lease has not lapsed.
+    /// The most workers of a snapshot. Those whose leases end first are read, so lapsed ones come before live ones.
+    package static let workerLimit = 200
+    /// Whether the queue may have more workers than `workers`.
+    package var mayHaveMoreWorkers: Bool { workers.count >= Self.workerLimit }
+
+    /// The workers of the snapshot whose lease has not lapsed.
     package var liveWorkers: [WorkerRow] { workers.filter { leaseMilliseconds(of: $0) > 0 } }
 }
 

@@ -25,7 +25,8 @@ package struct StatsVerb: Verb {
                 wait and run times.
                 IN/S and OUT/S are rates of the last 5 minutes. DONE IN is how long the waiting operations will take at \
                 these rates, without new ones if none came in the last minute. grows: at least as many come in as go \
-                out; stalled: none goes out, also because the queue is paused or no worker takes its operations. \
+                out; stalled: none goes out, also because the queue is paused or no worker takes its operations; \
+                retries: only failed operations wait, until they are retried. \
                 Minutes are stored for 24 h, hours for 48 h, days for 30 d.
                 Workers send statistics with their heartbeats, every 5 s, so the last seconds are missing, and the \
                 last counts of a killed worker are lost. Percentiles are within a factor of 1.42.

@@ -88,16 +88,16 @@ struct OverviewPage {
     /// The time until the last queue that shrinks is empty, and the number of those that do not shrink.
     @MarkupBuilder private var drain: Markup {
         let estimates = board.snapshot.queues.compactMap { board.statistics.drain($0) }
-        let longest = estimates.compactMap(\.seconds).max()
-        let others = estimates.count { $0.seconds == nil }
+        let longest = estimates.max { $0.seconds ?? 0 < $1.seconds ?? 0 }
+        let others = estimates.count(where: \.needsAttention)
         tag("div") {
             tag("dt", text: "done in")
             tag("dd") {
-                others > 0 && longest ?? 0 == 0 ? "–" : longest.map { DrainEstimate.seconds($0).text } ?? "–"
+                longest?.seconds == nil ? "–" : longest?.text ?? "–"
                 if others > 0 {
-                    let hint = "At the present rates, the number of queues that do not become empty"
+                    let hint = "The number of queues that grow, or from which nothing goes out"
                     tag("a", .class("warning"), .href(visit.links.to("queues")), .title(hint)) {
-                        tag("small", text: " \(others) of \(estimates.count) never")
+                        tag("small", text: " \(others) of \(estimates.count) do not shrink")
                     }
                 }
             }

@@ -101,7 +101,7 @@ struct QueueTable {
 
     private func drain(_ queue: QueueSnapshot) -> Cell {
         guard let drain = board.statistics.drain(queue) else { return .measure("Done in", "–") }
-        return .measure("Done in", drain == .empty ? "–" : drain.text, role: drain.seconds == nil ? .warning : .plain)
+        return .measure("Done in", drain.text, role: drain.needsAttention ? .warning : .plain)
     }
 
     private func running(_ queue: QueueSnapshot) -> Cell {

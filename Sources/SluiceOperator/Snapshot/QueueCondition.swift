@@ -6,9 +6,9 @@ package enum QueueCondition: Sendable, Equatable {
     case running
     /// Paused; milliseconds until the queue resumes automatically, or nil = until a user resumes it.
     case paused(millisecondsLeft: Int64?)
-    /// Operations are ready, or wait for recovery, but no live worker serves the queue.
+    /// Operations are ready, will be retried, or wait for recovery, but no live worker serves the queue.
     case unserved
-    /// Operations are ready, but all live workers are quiet or draining.
+    /// Such operations exist, but all live workers are quiet or draining.
     case quiet
     /// The number of operations that wait for a worker that handles their name.
     case unhandled(Int)
@@ -19,13 +19,10 @@ package enum QueueCondition: Sendable, Equatable {
     /// All reasons why operations of a queue do not start; empty = nothing prevents it.
     package static func all(_ snapshot: QueueSnapshot) -> [QueueCondition] {
         var found: [QueueCondition] = []
-        let (ready, live) = (snapshot.counts[.ready] ?? 0, snapshot.liveWorkers)
+        let live = snapshot.liveWorkers
         if snapshot.paused { found.append(.paused(millisecondsLeft: snapshot.pausedUntil.map { $0 - snapshot.time })) }
-        if live.isEmpty {
-            if ready + snapshot.lostOperations > 0 { found.append(.unserved) }
-        } else if ready > 0, !snapshot.hasTaker {
-            found.append(.quiet)
-        }
+        let open = snapshot.waiting + snapshot.lostOperations
+        if open > 0, !snapshot.hasTaker { found.append(live.isEmpty ? .unserved : .quiet) }
         if snapshot.unhandledCount > 0 { found.append(.unhandled(snapshot.unhandledCount)) }
         return found
     }
@@ -58,6 +55,9 @@ package enum QueueCondition: Sendable, Equatable {
     private static func unserved(_ snapshot: QueueSnapshot) -> String {
         var parts: [String] = []
         if let ready = snapshot.counts[.ready], ready > 0 { parts.append(QuantityText.operationsAre(ready) + " ready") }
+        if let retrying = snapshot.counts[.retrying], retrying > 0 {
+            parts.append(QuantityText.operationsAre(retrying) + " retrying")
+        }
         let lost = snapshot.lostOperations
         if lost > 0 {
             parts.append(
@@ -84,8 +84,10 @@ extension QueueSnapshot {
         workers.filter { leaseMilliseconds(of: $0) <= 0 }.reduce(0) { $0 + $1.inFlight }
     }
 
-    /// Whether a live worker starts new operations of the queue.
-    package var hasTaker: Bool { liveWorkers.contains { WorkerInfo($0.info)?.takesWork ?? true } }
+    /// Whether a live worker starts new operations of the queue; true if it may be one that was not read.
+    package var hasTaker: Bool {
+        mayHaveMoreWorkers || liveWorkers.contains { WorkerInfo($0.info)?.takesWork ?? true }
+    }
 
     /// The number of ready operations and of failed ones that will be retried.
     package var waiting: Int { (counts[.ready] ?? 0) + (counts[.retrying] ?? 0) }

@@ -66,7 +66,8 @@ package struct RecentStatistics: Sendable, Equatable {
     package func drain(_ queue: QueueSnapshot) -> DrainEstimate {
         let open = queue.waiting + queue.lostOperations
         if open > 0, QueueCondition.all(queue).contains(where: \.stopsQueue) { return .stalled }
-        return drain(waiting: queue.waiting)
+        let estimate = drain(waiting: queue.waiting)
+        return estimate == .stalled && queue.counts[.ready] ?? 0 == 0 ? .retries : estimate
     }
 }
 
@@ -79,25 +80,30 @@ package enum DrainEstimate: Sendable, Equatable {
     case grows
     /// Nothing goes out.
     case stalled
+    /// Only failed operations wait, until they are retried.
+    case retries
 }
 
 extension DrainEstimate {
     package var text: String {
         switch self {
-        case .empty: "0s"
+        case .empty: "–"
         case .seconds(let seconds): seconds < 1 ? "<1s" : DurationText.short(.seconds(min(seconds, 1e10)))
-        case .grows, .stalled: trend
+        case .grows, .stalled, .retries: trend
         }
     }
 
-    /// Seconds until the queue is empty; nil if the queue does not shrink.
+    /// Seconds until the queue is empty; nil = not known, or the queue does not shrink.
     package var seconds: Double? {
         switch self {
         case .empty: 0
         case .seconds(let seconds): seconds
-        case .grows, .stalled: nil
+        case .grows, .stalled, .retries: nil
         }
     }
+
+    /// Whether the operations do not become fewer although they could start now.
+    package var needsAttention: Bool { self == .grows || self == .stalled }
 
     package var trend: String {
         switch self {
@@ -105,6 +111,7 @@ extension DrainEstimate {
         case .seconds: "shrinks"
         case .grows: "grows"
         case .stalled: "stalled"
+        case .retries: "retries"
         }
     }
 }

@@ -14,7 +14,7 @@ package struct LostOutlook: Sendable, Equatable {
     package init(of worker: WorkerSummary, in queues: [QueueSnapshot]) {
         let own = queues.filter { queue in queue.workers.contains { $0.worker == worker.id && $0.inFlight > 0 } }
         held = worker.inFlight
-        unserved = own.filter(\.liveWorkers.isEmpty).map(\.queue).sorted()
+        unserved = own.filter { $0.liveWorkers.isEmpty && !$0.mayHaveMoreWorkers }.map(\.queue).sorted()
         isServed = unserved.count < own.count
     }
 
