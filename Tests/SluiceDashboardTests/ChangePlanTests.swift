@@ -34,6 +34,25 @@ struct ChangePlanTests {
         #expect(try await desk.detail(other, queue: "other")?.state == .ready)
     }
 
+    @Test("A count beyond the limit has no untracked operations: a change that needs records would leave them")
+    func untracked() async throws {
+        let operations = (0..<250).map { _ in
+            NewOperation(tracked: false, envelope: OperationEnvelope(name: "Send").encoded())
+        }
+        _ = try await desk.broker.enqueue(operations, queue: "mail")
+        try await desk.enqueue("Send")
+        func plan(_ kind: ChangeKind) async throws -> ChangePlan {
+            let target = ChangeJob.Target.matching("queue:mail state:ready")
+            return try await ChangePlan(kind, target, broker: desk.broker, view: PayloadView(), scanLimit: 1)
+        }
+        let remove = try await plan(.remove)
+        #expect(remove.count <= 1 && !remove.isExact && remove.leavesUntracked)
+        let cancel = try await plan(.cancel)
+        #expect(cancel.count == 251 && cancel.isExact && !cancel.leavesUntracked)
+        let page = try await desk("/changes/new?action=remove&q=queue:mail&scope=all").text
+        #expect(page.contains("Remove 1 operation?") && page.contains("sluice queue purge"))
+    }
+
     @Test("The states that a purge removes are those in which operations wait, and each allows a remove")
     func states() {
         #expect(Set(OperationState.waiting) == [.ready, .scheduled, .blocked, .retrying])

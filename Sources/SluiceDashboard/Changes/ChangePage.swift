@@ -73,7 +73,12 @@ struct ChangePage {
         let queues = progress.queues.compactMap { name in known.first { $0.queue == name } }
         if !queues.isEmpty {
             let states = Self.shown.filter { state in queues.contains { ($0.counts[state] ?? 0) > 0 } }
-            tag("h2", text: "The queues of the change now")
+            let isCut = progress.queues.count == ChangeJobProgress.keptQueues
+            tag(
+                "h2",
+                text: isCut
+                    ? "The first \(progress.queues.count) queues of the change now" : "The queues of the change now"
+            )
             TableView.markup(
                 "Queues of the change",
                 ["Queue"] + states.map(\.rawValue),
@@ -107,15 +112,13 @@ struct ChangePage {
     /// The steps that usually come next, as far as this person may take them.
     private func steps(_ job: ChangeJob) -> [(String, Link)] {
         var steps: [(String, Link)] = []
-        if visit.may(job.kind.permission), !visit.site.options.isReadOnly,
-            progress.refused > 0 || progress.end != .complete
-        {
-            steps.append(("New plan for the rest", plan(job, job.kind)))
+        if progress.refused > 0 || progress.end != .complete, let plan = plan(job, job.kind) {
+            steps.append(("New plan for the rest", plan))
         }
         if case .marked = job.target {
             let next: ChangeKind? = job.kind == .hold ? .release : job.kind == .cancel ? .retry : nil
-            if let next, visit.may(next.permission), !visit.site.options.isReadOnly {
-                steps.append((next == .release ? "Release them" : "Retry them", plan(job, next)))
+            if let next, let plan = plan(job, next) {
+                steps.append((next == .release ? "Release them" : "Retry them", plan))
             }
         }
         if job.kind == .retry {
@@ -125,16 +128,11 @@ struct ChangePage {
         return steps
     }
 
-    private func plan(_ job: ChangeJob, _ kind: ChangeKind) -> Link {
-        var fields: KeyValuePairs<String, String?> = [:]
-        let action = OperationAction.allCases.first { $0.kind == kind }?.rawValue
-        switch job.target {
-        case .matching(let text): fields = ["action": action, "q": text, "scope": "all"]
-        case .marked(let addresses):
-            let ids = addresses.map { "\($0.queue)/\($0.id)" }.joined(separator: ",")
-            fields = ["action": action, "ids": ids, "scope": "marked"]
-        }
-        return visit.links.to("changes", "new", query: fields)
+    /// The plan of a change of the same operations; nil if this person may not make it.
+    private func plan(_ job: ChangeJob, _ kind: ChangeKind) -> Link? {
+        guard let action = OperationAction.allCases.first(where: { $0.kind == kind }) else { return nil }
+        let target = ChangeTarget(action, job.target)
+        return target.permissions.allSatisfy(visit.may) ? target.plan(visit.links) : nil
     }
 
     private func button(_ action: String, _ text: String) -> Markup {

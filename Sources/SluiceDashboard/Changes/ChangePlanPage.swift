@@ -26,6 +26,7 @@ struct ChangePlanPage {
                 counts
                 queues
                 tag("p", .class("dim"), text: action.effect)
+                untracked
                 consequences
                 if plan.count > 0 { form } else { nothing }
                 samples
@@ -97,6 +98,19 @@ struct ChangePlanPage {
                     .class("dim"),
                     text: "and \(QuantityText.grouped(hidden.count)) more queues with \(QuantityText.operations(rest))"
                 )
+            }
+        }
+    }
+
+    @MarkupBuilder private var untracked: Markup {
+        if plan.leavesUntracked {
+            tag("p", .class("dim")) {
+                "Untracked operations have no record: they are not counted, and stay."
+                if action.kind == .remove {
+                    " "
+                    tag("code", text: "sluice queue purge")
+                    " removes them, too."
+                }
             }
         }
     }

@@ -11,6 +11,11 @@ struct ChangeTarget {
     let typed: String
     let state: OperationState?
 
+    init(_ action: OperationAction, _ target: ChangeJob.Target) {
+        (self.action, self.target, state) = (action, target, nil)
+        if case .matching(let text) = target { typed = text } else { typed = "" }
+    }
+
     /// - Throws: `PageFailure` if the request names no change.
     init(_ fields: FormFields) throws(PageFailure) {
         guard let action = fields["action"].flatMap(OperationAction.init) else {

@@ -10,7 +10,7 @@ extension OperationState {
 /// The effect of a stored change, counted before it is confirmed.
 package struct ChangePlan: Sendable {
     /// The most operations to compare with the query. Beyond it, the count is a lower bound.
-    private static let scanLimit = 100_000
+    package static let scanLimit = 100_000
     /// The number of operations whose dependents and keys are looked at.
     private static let examined = 500
 
@@ -25,6 +25,8 @@ package struct ChangePlan: Sendable {
     package var missing = 0
     /// The first operations that the change is possible for.
     package var sample: [OperationDetail] = []
+    /// Whether ready operations without a record may match. The change neither counts nor changes them.
+    package var leavesUntracked = false
     /// Sentences about queues of the query that do not exist.
     package var unknownQueues: [String] = []
     package var consequences: [String] = []
@@ -46,7 +48,8 @@ package struct ChangePlan: Sendable {
         _ kind: ChangeKind,
         _ target: ChangeJob.Target,
         broker: any OperatorBroker,
-        view: PayloadView
+        view: PayloadView,
+        scanLimit: Int = Self.scanLimit
     ) async throws {
         self.kind = kind
         let snapshot = try await broker.namespaceSnapshot(executingRows: 0) { .zero }
@@ -56,12 +59,13 @@ package struct ChangePlan: Sendable {
                 ChangeJob(kind, target, reason: "", by: "", expected: 0).query(text),
                 broker,
                 view,
-                snapshot
+                snapshot,
+                scanLimit
             )
         case .marked(let addresses): try await count(addresses, broker, snapshot)
         }
         if kind == .retry { busyKeys = try await BusyKeys(of: sample, broker) }
-        consequences = Self.consequences(of: kind, sample, shares, count: count, busy: busyKeys.count)
+        consequences = Self.consequences(of: kind, sample, shares, isExact: isExact, count: count, busy: busyKeys.count)
     }
 
     private mutating func share(_ counts: [String: Int], _ snapshot: NamespaceSnapshot) {
@@ -74,17 +78,19 @@ package struct ChangePlan: Sendable {
         _ query: OperationQuery,
         _ broker: any OperatorBroker,
         _ view: PayloadView,
-        _ snapshot: NamespaceSnapshot
+        _ snapshot: NamespaceSnapshot,
+        _ scanLimit: Int
     ) async throws {
         let query = try await broker.resolving(query, snapshot: snapshot)
         let walk = try await ChangeWalk(broker: broker, query: query, view: view, needsRecord: kind.needsRecord)
-            .stopping { $0.scanned >= Self.scanLimit }
+            .stopping { $0.scanned >= scanLimit }
         let (result, found) = try await walk.preview(sample: Self.examined, of: Set(kind.allowed))
         (states, unread, sample) = (result.states, result.unread, found)
         (isExact, unknownQueues, starts) = (!result.isStopped, walk.unknownQueues, walk.starts)
         share(result.queues, snapshot)
-        guard !isExact, !query.filtersRows else { return }
-        // Redis counts states and queues by itself.
+        leavesUntracked = kind.needsRecord && query.states.contains(.ready)
+        // Redis counts states and queues by itself, but ready operations together with untracked ones.
+        guard !isExact, !query.filtersRows, !leavesUntracked else { return }
         states = [:]
         var counts: [String: Int] = [:]
         for queue in snapshot.queues where starts[queue.queue] != nil {
@@ -126,6 +132,7 @@ package struct ChangePlan: Sendable {
         of kind: ChangeKind,
         _ sample: [OperationDetail],
         _ shares: [QueueShare],
+        isExact: Bool,
         count: Int,
         busy: Int
     ) -> [String] {
@@ -133,7 +140,7 @@ package struct ChangePlan: Sendable {
         func sentence(_ number: Int, _ one: String, _ many: String, ofAll: Bool = false) -> String? {
             guard number > 0 else { return nil }
             let text = number == 1 ? "1 \(one)" : "\(QuantityText.grouped(number)) \(many)"
-            return (ofAll ? "" : first) + text
+            return (!ofAll ? first : isExact ? "" : "At least ") + text
         }
         let dependents = sample.reduce(0) { $0 + $1.links.dependentCount }
         let groups = sample.count(where: \.isGroup)
