@@ -189,7 +189,11 @@ struct ChangeEventTests {
         #expect(numbers(first).count == 200 && numbers(second).count == 30)
         #expect(Set(numbers(first) + numbers(second)).count == 230)
         #expect(!second.contains(">Older") && second.contains("No more in the last 1h"))
-        #expect(try await desk("/events?before=nonsense").status == 200)
+        for wrong in ["nonsense", "1-x", "-1-0", "1-4000000000"] {
+            #expect(try await desk("/events?before=\(wrong)").status == 400, "\(wrong)")
+        }
+        let empty = try await desk("/events?before=1-0").text
+        #expect(empty.contains("No older event is stored for this time.") && empty.contains(">Newest<"))
     }
 
     @Test("A worker's step shows the reason that a person gave for it")
@@ -204,5 +208,26 @@ struct ChangeEventTests {
         _ = try await desk.broker.fail([failure], worker: worker, queue: "mail")
         #expect(try await desk.detail(id)?.state == .cancelled)
         #expect(try await desk("/events").text.matches(of: /books/).count == before + 1)
+    }
+
+    @Test("The reason of an operation's newest end is not shown at an older one, nor at a failed attempt before it")
+    func olderEnds() async throws {
+        let id = try await desk.enqueue("Send")[0]
+        let worker = try desk.beat(host: "h1")
+        for (disposition, text) in [(Failure.Disposition.retry(afterMilliseconds: 0), "first"), (.dead, "second")] {
+            let request = ClaimRequest(worker: worker, epoch: 1, capacity: 1)
+            let fence = try #require(try await desk.broker.claim(request, queue: "mail").operations.first?.fence)
+            let error = OperationFailure(type: "SMTP", message: text, attempt: 1, delivery: 1).encoded()
+            let failure = Failure(fence: fence, id: id, disposition: disposition, error: error)
+            _ = try await desk.broker.fail([failure], worker: worker, queue: "mail")
+        }
+        let page = try await desk("/events").text
+        #expect(page.contains("after a failed attempt") && page.matches(of: /second/).count == 1)
+        let stored = try await desk.broker.storedEvents(queue: "mail", after: nil, agoMilliseconds: .max / 2, limit: 9)
+        let died = try #require(stored.entries.last?.batch)
+        let end = try #require(try await desk.detail(id)).record.endedAt
+        let reasons = await EndReasons(of: [.batch(died, at: end)], desk.broker)
+        #expect(reasons.text(of: died, at: end)?.contains("second") == true)
+        #expect(reasons.text(of: died, at: end - 60_000) == nil)
     }
 }

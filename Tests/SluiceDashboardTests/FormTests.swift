@@ -132,6 +132,22 @@ struct FormTests {
         #expect(try #require(try await desk.detail(id)).envelope.rerunOf == nil)
     }
 
+    @Test("A form that is sent again because Redis did not answer is the person's, and has one event")
+    func unknownOutcome() async throws {
+        let desk = Desk()
+        let id = try await desk.enqueue("Send")[0]
+        let path = "/ops/\(id)/rerun?queue=mail"
+        let new = try hidden("id", try await desk(path).text)
+        let fields = form(["id": new, "name": "Send", "queue": "mail", "arguments": "{}", "priority": "normal"])
+        let copy = NewOperation(id: OperationID(new)!, envelope: OperationEnvelope(name: "Send").encoded())
+        _ = try await desk.broker.enqueue([copy], queue: "mail")
+        desk.site.unknownOutcomes.add(copy.id)
+        #expect(try await desk(path, .post, form: fields).location.hasSuffix("outcome=rerun"))
+        #expect(try await desk(path, .post, form: fields).status == 409)
+        let events = try await desk.broker.storedEvents(queue: "mail", after: nil, agoMilliseconds: .max / 2, limit: 9)
+        #expect(events.entries.count { $0.batch.change?.verb == .rerun } == 1)
+    }
+
     @Test("An operator repeats an operation as it was, and changes neither its name nor its queue nor its arguments")
     func operatorReruns() async throws {
         let desk = Desk()

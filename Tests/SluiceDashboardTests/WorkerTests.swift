@@ -74,6 +74,25 @@ struct WorkerTests {
         #expect(try await desk("/ops/\(id)?queue=mail").text.contains("ran on"))
     }
 
+    @Test("A request to a worker of several queues is listed once, and a queue with too many workers proves no end")
+    func requestsOfQueues() async throws {
+        for queue in ["a", "b", "mail"] { try desk.beat(worker, queue: queue) }
+        await desk.site.loop.expire()
+        #expect(try await desk("/workers/stop?id=\(worker)", .post).status == 303)
+        for queue in ["a", "b", "mail"] {
+            try await desk.broker.retire(worker: worker, statistics: [], queue: queue)
+        }
+        await desk.site.loop.expire()
+        let path = "/workers/show?id=\(worker)"
+        let page = try await desk(path).text
+        #expect(page.contains("This worker has ended:") && page.matches(of: /<td[^>]*>ann</).count == 1, "\(page)")
+        for _ in 0..<QueueSnapshot.workerLimit { try desk.beat(queue: "other") }
+        await desk.site.loop.expire()
+        let other = try await desk(path).text
+        #expect(other.contains("It may run: of each queue, 200 workers are read."))
+        #expect(!other.contains("This worker has ended"))
+    }
+
     @Test("A worker that has stopped has a page with what the dashboard saw of it and the requests to it")
     func stopped() async throws {
         let id = try await finish()

@@ -93,6 +93,7 @@ struct NewOperations: Sendable {
         do { reference = try await site.client.enqueue([operation], queue: queue)[0] } catch let error
             as OperationsError where error.code == .outcomeUnknown
         {
+            site.unknownOutcomes.add(operation.id)
             throw PageFailure(
                 status: .serviceUnavailable,
                 title: "The operation may have been enqueued",
@@ -100,11 +101,13 @@ struct NewOperations: Sendable {
                 notes: ["Go back and send the form again: it enqueues the operation only once."]
             )
         }
+        let wasUnknown = site.unknownOutcomes.remove(operation.id)
+        let isNew = reference.isNew || (wasUnknown && reference.id == operation.id)
         // The operation is enqueued, also if its event cannot be stored.
-        if reference.isNew { try? await site.broker.noteEvent(change, of: reference.id, queue: queue) }
+        if isNew { try? await site.broker.noteEvent(change, of: reference.id, queue: queue) }
         await site.loop.expire()
         guard reference.id == operation.id else { return .taken(reference.id) }
-        guard reference.isNew else { throw sentBefore(operation.id, queue) }
+        guard isNew else { throw sentBefore(operation.id, queue) }
         let query: KeyValuePairs<String, String?> = ["queue": queue, "outcome": notice.rawValue]
         return .enqueued(Response.seeOther(site.links.to("ops", operation.id.description, query: query)))
     }

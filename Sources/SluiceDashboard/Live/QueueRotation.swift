@@ -1,12 +1,11 @@
-import Operations
-
-/// Reads the statistics of some queues at a time, in rotation, so that many queues do not make one long read.
-struct QueueRotation: Sendable {
+/// Reads something of some queues at a time, in rotation, so that many queues do not make one long read.
+struct QueueRotation<Value: Sendable>: Sendable {
     /// The number of queues of a read.
     private let count: Int
     /// The last queue of the read before; nil = none yet.
     private var last: String?
-    private(set) var replies: [String: StatisticsReply] = [:]
+    /// The newest values, by queue.
+    private(set) var values: [String: Value] = [:]
 
     init(count: Int) { self.count = count }
 
@@ -15,7 +14,7 @@ struct QueueRotation: Sendable {
     /// - Parameter queues: all queues, in order.
     mutating func next(of queues: [String]) -> [String] {
         let known = Set(queues)
-        replies = replies.filter { known.contains($0.key) }
+        values = values.filter { known.contains($0.key) }
         guard queues.count > count else { return queues }
         let start = last.flatMap { last in queues.firstIndex { $0 > last } } ?? 0
         let chosen = (start..<start + count).map { queues[$0 % queues.count] }
@@ -23,5 +22,5 @@ struct QueueRotation: Sendable {
         return chosen
     }
 
-    mutating func add(_ new: [String: StatisticsReply]) { replies.merge(new) { _, new in new } }
+    mutating func add(_ new: [String: Value]) { values.merge(new) { _, new in new } }
 }

@@ -13,7 +13,7 @@ actor SnapshotLoop {
     private static let statisticsInterval = Duration.seconds(5)
     /// The most queues whose statistics are read at once. With more queues, the statistics of each are older.
     private static let statisticsQueues = 100
-    /// The most paused queues of which the next operations are read.
+    /// The most paused queues whose next operations are read at once. With more, those of each are older.
     private static let pausedQueues = 5
     /// A page does not wait longer than this for Redis, and then shows the data of the last read.
     static let patience = Duration.seconds(3)
@@ -33,8 +33,10 @@ actor SnapshotLoop {
     private var due = ContinuousClock.now
     private var rates = NamespaceRates()
     private var statistics: (board: StatisticsBoard, lost: [LostSummary], at: ContinuousClock.Instant)?
-    private var names: (queues: [String], unknown: [String: [String]], at: ContinuousClock.Instant)?
-    private var rotation = QueueRotation(count: SnapshotLoop.statisticsQueues)
+    private var rotation = QueueRotation<StatisticsReply>(count: SnapshotLoop.statisticsQueues)
+    /// Sentences about names in paused queues that no live worker handles.
+    private var names = QueueRotation<[String]>(count: SnapshotLoop.pausedQueues)
+    private var namesRead: (queues: [String], at: ContinuousClock.Instant)?
     private var lastCost = Duration.zero
     private var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     private var waiterCount = 0
@@ -137,27 +139,33 @@ actor SnapshotLoop {
             statistics = known
         }
         var board = Board(snapshot, rates: rates, statistics: known.board, lost: known.lost)
-        board.unknownNames = try await readNames(of: snapshot, at: start)
+        board.unknownNames = await readNames(of: snapshot, at: start)
         seen.add(board)
         return board
     }
 
     /// Reads which of the next operations of paused queues no live worker handles. Workers count them only while they
-    /// claim.
+    /// claim. A queue that cannot be read keeps what was read before: the board does not depend on it.
     private func readNames(
         of snapshot: NamespaceSnapshot,
         at start: ContinuousClock.Instant
-    ) async throws -> [String: [String]] {
+    ) async -> [String: [String]] {
         let paused = snapshot.queues.filter { $0.paused && $0.counts[.ready] ?? 0 > 0 && !$0.liveWorkers.isEmpty }
-            .prefix(Self.pausedQueues)
+            .sorted { $0.queue < $1.queue }
         let queues = paused.map(\.queue)
-        if let names, names.queues == queues, start - names.at < Self.statisticsInterval { return names.unknown }
-        var unknown: [String: [String]] = [:]
-        for queue in paused {
-            unknown[queue.queue] = try await QueuePlaces.waitingNames(broker, queue).unknownNames(queue)
+        if let namesRead, namesRead.queues == queues, start - namesRead.at < Self.statisticsInterval {
+            return names.values
         }
-        names = (queues, unknown, start)
-        return unknown
+        namesRead = (queues, start)
+        let chosen = Set(names.next(of: queues))
+        let read = await withTaskGroup(of: (String, [String]?).self) { [broker] group in
+            for queue in paused where chosen.contains(queue.queue) {
+                group.addTask { (queue.queue, try? await QueuePlaces.waitingNames(broker, queue).unknownNames(queue)) }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        names.add(read)
+        return names.values
     }
 
     private func readStatistics(
@@ -170,6 +178,6 @@ actor SnapshotLoop {
         var rotation = rotation
         rotation.add(try await broker.statistics(queues: rotation.next(of: queues.sorted()), query))
         self.rotation = rotation
-        return (StatisticsBoard(rotation.replies), try await lost, start)
+        return (StatisticsBoard(rotation.values), try await lost, start)
     }
 }

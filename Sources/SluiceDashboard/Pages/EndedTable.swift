@@ -7,8 +7,22 @@ struct EndedTable {
     /// The most rows.
     static let most = 20
 
+    struct Row: Sendable {
+        let id: OperationID
+        let queue: String
+        let state: OperationState
+        let name: String
+        let startedAt: Int64
+        let endedAt: Int64
+
+        init(_ detail: OperationDetail) {
+            (id, queue, state, name) = (detail.id, detail.queue, detail.state, detail.envelope.name)
+            (startedAt, endedAt) = (detail.record.startedAt, detail.record.endedAt)
+        }
+    }
+
     let title: String
-    let ended: [OperationDetail]
+    let ended: [Row]
     let now: Int64
     let links: Links
 
@@ -25,15 +39,14 @@ struct EndedTable {
         }
     }
 
-    private func row(_ detail: OperationDetail) -> [Cell] {
-        let record = detail.record
-        return [
-            Cell("Operation") { OperationLink.markup(detail.id, queue: detail.queue, links) },
-            Cell("State") { StateView.markup(detail.state) },
-            Cell("Name", "name") { detail.envelope.name },
-            .text("Queue", detail.queue),
-            .measure("Ran", Measure.milliseconds(record.endedAt - record.startedAt)),
-            Cell("Ended") { TimeView.markup(record.endedAt, now: now) },
+    private func row(_ row: Row) -> [Cell] {
+        [
+            Cell("Operation") { OperationLink.markup(row.id, queue: row.queue, links) },
+            Cell("State") { StateView.markup(row.state) },
+            Cell("Name", "name") { row.name },
+            .text("Queue", row.queue),
+            .measure("Ran", Measure.milliseconds(row.endedAt - row.startedAt)),
+            Cell("Ended") { TimeView.markup(row.endedAt, now: now) },
         ]
     }
 }

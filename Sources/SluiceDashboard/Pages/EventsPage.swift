@@ -15,8 +15,7 @@ struct EventsPage {
     private let onlyChanges: Bool
     private let span: (text: String, duration: Duration)
     private var items: [EventFeed.Item] = []
-    /// The present records of operations that ended as the event says: a worker's step has no reason, its record has.
-    private var reasons: [OperationID: EventRow] = [:]
+    private var reasons = EndReasons()
     private var older: NewestEvents.Mark?
     private let before: NewestEvents.Mark?
     private var error: String?
@@ -26,10 +25,10 @@ struct EventsPage {
         typed = visit.query["q"] ?? ""
         onlyChanges = visit.query["changes"] != nil
         span = Self.spans.first { $0.text == visit.query["since"] } ?? Self.spans[1]
-        before = visit.query["before"].flatMap(NewestEvents.Mark.init(text:))
+        before = try visit.query["before"].map(NewestEvents.Mark.init(text:))
         do {
             (items, older) = try await read()
-            reasons = try await Self.reasons(of: items, visit.site.broker)
+            reasons = await EndReasons(of: items, visit.site.broker)
         } catch let failure as QueryError { error = "\(failure)" }
     }
 
@@ -41,25 +40,6 @@ struct EventsPage {
         return (newest.items, newest.older)
     }
 
-    private static func reasons(
-        of items: [EventFeed.Item],
-        _ broker: any OperatorBroker
-    ) async throws -> [OperationID: EventRow] {
-        var steps: [String: [OperationID: OperationState]] = [:]
-        for case .batch(let batch, _) in items where batch.change == nil && batch.transitions.count == 1 {
-            let (id, state) = batch.transitions[0]
-            if [.cancelled, .dead].contains(state) { steps[batch.queue, default: [:]][id] = state }
-        }
-        var found: [OperationID: EventRow] = [:]
-        for (queue, states) in steps {
-            for detail in try await broker.details(Array(states.keys), queue: queue) {
-                guard let detail, let state = states[detail.id], detail.state == state else { continue }
-                found[detail.id] = EventRow((detail.id, state), detail, of: nil)
-            }
-        }
-        return found
-    }
-
     var content: PageContent {
         PageContent("Events", .events, command: command, isLive: false) {
             tag("h1", text: "Events")
@@ -68,7 +48,12 @@ struct EventsPage {
             if let error {
                 Notice.markup(.bad, error)
             } else if items.isEmpty {
-                Empty.markup("No event is stored for this time. Enqueues, starts and finishes are not stored.")
+                Empty.markup(
+                    before == nil
+                        ? "No event is stored for this time. Enqueues, starts and finishes are not stored."
+                        : "No older event is stored for this time."
+                )
+                pages
             } else {
                 TableView.markup("Events", ["When", "Queue", "Who", "What", "Operations"], items.compactMap(row))
                 pages
@@ -87,7 +72,7 @@ struct EventsPage {
                     .href(link(since: span.text, onlyChanges: onlyChanges, before: older)),
                     text: "Older"
                 )
-            } else {
+            } else if !items.isEmpty {
                 "No more in the last \(span.text)"
             }
             if before != nil {
@@ -197,9 +182,7 @@ struct EventsPage {
                     " "
                 }
                 if ids.count > 5 { "and \(QuantityText.grouped(ids.count - 5)) more" }
-                if batch.change == nil, ids.count == 1, let reason = reasons[ids[0]] {
-                    tag("span", .class("detail"), text: reason.text)
-                }
+                if let reason = reasons.text(of: batch, at: at) { tag("span", .class("detail"), text: reason) }
             },
         ]
     }

@@ -19,12 +19,19 @@ final class NewestEvents: Sendable {
 
         init(at: Int64, shown: Int) { (self.at, self.shown) = (at, shown) }
 
+        /// The most events of one time.
+        private static let mostShown: UInt32 = 1_000_000
+
         /// Reads `AT-SHOWN`.
-        init?(text: String) {
+        ///
+        /// - Throws: `PageFailure` if the text is no place.
+        init(text: String) throws(PageFailure) {
             let parts = text.split(separator: "-", omittingEmptySubsequences: false)
             guard parts.count == 2, let at = UInt64(parts[0]).flatMap({ Int64(exactly: $0) }),
-                let shown = UInt16(parts[1])
-            else { return nil }
+                let shown = UInt32(parts[1]), shown <= Self.mostShown
+            else {
+                throw .badRequest("The place in the list is not one that a page has written. Begin with the newest.")
+            }
             self.init(at: at, shown: Int(shown))
         }
 
@@ -45,9 +52,12 @@ final class NewestEvents: Sendable {
     /// before has shown.
     private var most: Int { limit + 1 + (before?.shown ?? 0) }
 
-    /// Reads the events of all queues that can be reached.
-    func read(_ broker: any OperatorBroker, since: Duration) async throws {
-        let (queues, _) = try await broker.reachable(try await broker.queues())
+    /// Reads the events of the queues that can be reached.
+    ///
+    /// - Parameter named: the queues; nil = all.
+    func read(_ broker: any OperatorBroker, queues named: [String]? = nil, since: Duration) async throws {
+        let known = try await broker.queues()
+        let (queues, _) = try await broker.reachable(named.map { $0.filter(known.contains) } ?? known)
         guard !queues.isEmpty else { return }
         let feed = EventFeed(
             broker,
@@ -75,7 +85,7 @@ final class NewestEvents: Sendable {
     private var rest: [EventFeed.Item] {
         let all = kept.withLock { Array($0.suffix(most).reversed()) }
         guard let before else { return all }
-        return Array(all.dropFirst(min(before.shown, all.prefix { $0.time == before.at }.count)))
+        return Array(all.dropFirst(min(before.shown, all.prefix { $0.at == before.at }.count)))
     }
 
     /// The items, newest first.
@@ -84,17 +94,8 @@ final class NewestEvents: Sendable {
     /// The place at which the next page begins; nil = there is none.
     var older: Mark? {
         let items = items
-        guard rest.count > limit, let last = items.last?.time else { return nil }
-        let same = items.count { $0.time == last }
+        guard rest.count > limit, let last = items.last?.at else { return nil }
+        let same = items.count { $0.at == last }
         return Mark(at: last, shown: same + (before?.at == last ? before?.shown ?? 0 : 0))
-    }
-}
-
-extension EventFeed.Item {
-    /// The server's time in milliseconds.
-    fileprivate var time: Int64 {
-        switch self {
-        case .batch(_, let at), .unkept(_, _, let at), .trimmed(_, _, let at), .outage(let at): at
-        }
     }
 }

@@ -33,7 +33,7 @@ struct WorkerPage {
                 [broker = visit.site.broker] in
                 try await EndedRuns.of(worker.id, queues: worker.queues, broker)
             }.sorted { ($0.record.endedAt, $0.id) > ($1.record.endedAt, $1.id) }
-            visit.site.loop.seen.add(ended, of: worker.id)
+            visit.site.loop.seen.add(ended.prefix(EndedTable.most).map(EndedTable.Row.init), of: worker.id)
         }
         if case .lost(let worker) = found {
             for (queue, operations) in Dictionary(grouping: worker.operations, by: \.queue).sorted(by: {
@@ -73,7 +73,8 @@ struct WorkerPage {
             tag("div", .class("columns")) {
                 tag("div") {
                     slots(worker)
-                    EndedTable(title: "Ended", ended: ended, now: now, links: visit.links).markup
+                    EndedTable(title: "Ended", ended: ended.map(EndedTable.Row.init), now: now, links: visit.links)
+                        .markup
                 }
                 tag("div") { WorkerFacts(worker: worker, now: now, links: visit.links).markup }
             }

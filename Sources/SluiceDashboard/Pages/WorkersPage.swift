@@ -72,7 +72,7 @@ struct WorkersPage {
     }
 
     private func state(_ worker: WorkerSummary) -> Cell {
-        let role: TextRole = worker.isLost ? .dead : worker.phase == "running" ? .plain : .warning
+        let role: TextRole = worker.isLost ? .dead : worker.info?.takesWork == true ? .plain : .warning
         return Cell("State", role.className) {
             worker.phaseText
             if worker.isLost {

@@ -12,6 +12,7 @@ struct Site: Sendable {
     let lists = ListReads()
     let rows: ListRows
     let words = KnownWords()
+    let unknownOutcomes = UnknownOutcomes()
     let sessions = Sessions()
     let cache = ReadCache()
     let streams = StreamCount(limit: Limits.streams)

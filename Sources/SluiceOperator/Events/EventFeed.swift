@@ -18,7 +18,7 @@ package struct EventFeed: Sendable {
         case outage(at: Int64)
 
         /// The server's time in milliseconds.
-        var at: Int64 {
+        package var at: Int64 {
             switch self {
             case .batch(_, let at), .unkept(_, _, let at), .trimmed(_, _, let at), .outage(let at): at
             }
