@@ -23,6 +23,14 @@ package enum TimeText {
         return fraction ? "\(clock).\(padded(time % 1_000, 3))" : clock
     }
 
+    /// The time of day in UTC, after the date if it is of another day than now: `11-24 12:04:31`.
+    package static func clock(_ milliseconds: Int64, fraction: Bool = false, now: Int64?) -> String {
+        let clock = clock(milliseconds, fraction: fraction)
+        let day = Int64(86_400_000)
+        guard let now, milliseconds.floored(by: day) != now.floored(by: day) else { return clock }
+        return rfc3339(milliseconds).dropFirst(5).prefix(5) + " " + clock
+    }
+
     /// The distance to now: `2m ago`, `in 34s`, `now`.
     package static func relative(_ milliseconds: Int64, now: Int64) -> String {
         let distance = Duration.milliseconds(milliseconds) - Duration.milliseconds(now)

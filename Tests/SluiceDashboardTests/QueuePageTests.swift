@@ -125,6 +125,24 @@ struct QueuePageTests {
         #expect(try await desk("/queues").text.contains("href=\"/queues/show?queue=mail\""))
     }
 
+    @Test("Queues are sorted by a column, equal ones by name; the address has the order")
+    func order() async throws {
+        let desk = Desk()
+        for (queue, count) in [("a", 1), ("b", 3), ("c", 1), ("d", 2)] {
+            for _ in 0..<count { try await desk.enqueue("Send", queue: queue) }
+        }
+        func names(_ path: String) async throws -> [String] {
+            let table = try #require(try await desk(path).text.split(separator: "<tbody>").dropFirst().first)
+            return table.matches(of: /queues\/show\?queue=([a-d])"/).prefix(4).map { String($0.1) }
+        }
+        #expect(try await names("/queues") == ["a", "b", "c", "d"])
+        #expect(try await names("/queues?sort=ready") == ["b", "d", "a", "c"])
+        #expect(try await names("/queues?sort=dead") == ["a", "b", "c", "d"])
+        #expect(try await desk("/").text.contains("href=\"/queues?sort=oldest\""))
+        let wrong = try await desk("/queues?sort=x%3Cy")
+        #expect(wrong.status == 400 && wrong.text.contains("sorted by x&lt;y. Use one of: ready"))
+    }
+
     @Test("An admin sets limits after a question, and only those that were changed")
     func limits() async throws {
         let desk = Desk()

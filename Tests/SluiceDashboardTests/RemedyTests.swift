@@ -19,6 +19,7 @@ struct RemedyTests {
         let desk = Desk()
         let id = try await desk.enqueue("Send")[0]
         try await hold(desk, id)
+        #expect(try await desk("/ops?state=blocked").text.contains(">held by bob: ask<"))
         let page = panel(try await desk("/ops/\(id)?queue=mail", as: .operate).text)
         #expect(page.contains("href=\"/ops/\(id)/release?queue=mail\">Release<") && !page.contains(" release \(id)<"))
         let viewed = panel(try await desk("/ops/\(id)?queue=mail", as: .viewer).text)

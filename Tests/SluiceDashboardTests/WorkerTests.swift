@@ -130,6 +130,9 @@ struct WorkerTests {
             }
             let page = try await desk("/workers/show?id=\(worker)").text
             #expect(page.contains(" worker -q mail<") == !isServed)
+            #expect(page.contains("/workers/stop?id=") && !page.contains("/workers/quiet?id="))
+            let list = try await desk("/ops?state=executing").text
+            #expect(list.contains(/class="about dead"[^>]*>LOST, to recover</))
         }
     }
 

@@ -124,6 +124,8 @@ struct TimeTextTests {
         #expect(TimeText.format(1_500, .unix, now: 0) == "1.500")
         #expect(TimeText.clock(43_471_204) == "12:04:31")
         #expect(TimeText.clock(43_471_204, fraction: true) == "12:04:31.204")
+        #expect(TimeText.clock(43_471_204, now: 86_399_999) == "12:04:31" && TimeText.clock(0, now: nil) == "00:00:00")
+        #expect(TimeText.clock(43_471_204, fraction: true, now: 86_400_000) == "01-01 12:04:31.204")
     }
 }
 

@@ -31,8 +31,9 @@ enum WorkerAction: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the request does something now.
+    /// Whether the request does something now. A lost worker can only be asked to stop, in case it comes back.
     func isPossible(_ worker: WorkerSummary) -> Bool {
+        if worker.isLost, self != .stop { return false }
         let course = worker.settings.course?.value
         let isStopping = worker.phase == "draining" || course == .stop
         switch self {

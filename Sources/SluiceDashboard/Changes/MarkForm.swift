@@ -25,6 +25,7 @@ enum MarkForm {
             if let state { void("input", .named("type", "hidden"), .name("state"), .value(state.rawValue)) }
             tag("div", .class("bar")) {
                 scope("marked", "marked", isChosen: true)
+                markCount
                 if visit.may(.all) || !query.isEmpty || state != nil {
                     scope(
                         "all",
@@ -41,8 +42,7 @@ enum MarkForm {
                         text: action.title + "…"
                     )
                 }
-                tag("a", .href(links.to("changes")), text: "Changes")
-                markCount
+                tag("a", .class("far"), .href(links.to("changes")), text: "Past and running changes")
             }
             table(true)
         }

@@ -12,6 +12,7 @@ struct ListRow: Sendable, Equatable {
     /// nil = not stored.
     var time: ShownTime?
     var note: String
+    var noteRole = TextRole.plain
 
     init(_ detail: OperationDetail, _ view: PayloadView) {
         address = OperationAddress(queue: detail.queue, id: detail.id)
@@ -19,6 +20,7 @@ struct ListRow: Sendable, Equatable {
         attempt = "\(detail.record.attempt)/\(detail.reading(view).envelope.maxAttempts)"
         time = detail.shown
         note = String((detail.shownNote ?? "").prefix(Self.longestNote))
+        if state == .dead { noteRole = .dead }
     }
 
     /// The row of a running operation, as a snapshot has it.
@@ -28,6 +30,12 @@ struct ListRow: Sendable, Equatable {
         time = entry.row.startedAt.map { ShownTime(.started, $0) }
         let progress = ProgressText(entry)
         note = progress == .unknown ? "" : progress.line(ascii: true, bar: 0)
+        if progress == .lost { noteRole = progress.role }
+    }
+
+    /// The rows of the running operations that the snapshot has.
+    static func executing(_ board: Board) -> [OperationAddress: ListRow] {
+        Dictionary(board.executing.lazy.map(ListRow.init).map { ($0.address, $0) }) { first, _ in first }
     }
 
     // MARK: Cells
@@ -42,6 +50,6 @@ struct ListRow: Sendable, Equatable {
     }
 
     func noteCell() -> Cell {
-        Cell("Progress, error, tags", "about " + (state == .dead ? "dead" : "")) { note }
+        Cell("Progress, error, tags", "about " + noteRole.className) { note }
     }
 }

@@ -47,10 +47,7 @@ actor ListRows {
         if sequence > self.sequence {
             self.sequence = sequence
             entries = entries.filter { $0.value.askedAt.duration(to: .now) < Self.age }
-            executing = Dictionary(
-                board.executing.lazy.map(ListRow.init).map { ($0.address, $0) },
-                uniquingKeysWith: { first, _ in first }
-            )
+            executing = ListRow.executing(board)
             read = Task { try await readNext(board, sequence: sequence) }
         }
         try await read?.value

@@ -158,7 +158,11 @@ struct EventsPage {
         return [
             Cell("When") {
                 TimeView.markup(at, now: visit.reading.board?.snapshot.time)
-                tag("span", .class("detail"), text: TimeText.clock(at))
+                tag(
+                    "span",
+                    .class("detail"),
+                    text: TimeText.clock(at, now: visit.reading.board?.snapshot.time) + " UTC"
+                )
             },
             Cell("Queue") { QueuePage.anchor(batch.queue, visit.links) },
             Cell("Who", "worker" + (batch.change == nil ? " dim" : "")) { who(batch.change) },

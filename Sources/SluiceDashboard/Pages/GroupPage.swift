@@ -90,12 +90,12 @@ struct GroupPage {
                 let link = visit.links.to("changes", "new", query: ["action": "retry", "q": query])
                 tag("a", .class("button"), .href(link), text: "Retry dead members")
             }
-            if !detail.state.isTerminal, detail.cancel == nil, visit.may(.cancel) {
-                let link = visit.links.to("ops", operation, "cancel", query: ["queue": group.queue])
-                tag("a", .class("button"), .href(link), text: "Cancel")
-            }
             let link = visit.links.to("ops", operation, query: ["queue": group.queue])
             tag("a", .class("button"), .href(link), text: "As operation")
+            if !detail.state.isTerminal, detail.cancel == nil, visit.may(.cancel) {
+                let link = visit.links.to("ops", operation, "cancel", query: ["queue": group.queue])
+                tag("a", .class("button danger"), .href(link), text: "Cancel")
+            }
         }
     }
 

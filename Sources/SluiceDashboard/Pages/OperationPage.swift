@@ -88,11 +88,16 @@ struct OperationPage {
         let offered = OperationAction.allCases.filter {
             $0.kind.allowed.contains(detail.state) && visit.may($0.permission)
         }
-        var changes = offered.map { ($0.rawValue, $0.title, $0.buttonClass(in: detail.state)) }
+        let buttons = offered.map { (isFinal: $0.isFinal, $0.rawValue, $0.title, $0.buttonClass(in: detail.state)) }
+        var forms: [(String, String, String)] = []
         if detail.links.group == nil {
-            if detail.state.isWaiting, visit.may(.edit) { changes.append(("edit", "Edit", "button")) }
-            if visit.may(.rerun) { changes.append(("rerun", "Rerun", "button")) }
+            if detail.state.isWaiting, visit.may(.edit) { forms.append(("edit", "Edit", "button")) }
+            if visit.may(.rerun) { forms.append(("rerun", "Rerun", "button")) }
         }
+        // Actions that cannot be taken back are last.
+        let changes =
+            buttons.filter { !$0.isFinal }.map { ($0.1, $0.2, $0.3) } + forms
+            + buttons.filter(\.isFinal).map { ($0.1, $0.2, $0.3) }
         guard !changes.isEmpty else { return nil }
         return tag("div", .class("actions")) {
             changes.map { path, title, style in
@@ -111,7 +116,7 @@ struct OperationPage {
     private var timeline: Markup {
         let worker = workers.first { $0.id == detail.worker }?.label ?? detail.worker.map { "…" + $0.suffix(6) } ?? ""
         let timeline = OperationTimeline(detail, worker: worker, now: now)
-        return panel("Timeline") {
+        return panel("Timeline, UTC") {
             TimelineBar.markup(timeline)
             tag("ol", .class("steps")) {
                 timeline.steps.map { step in
@@ -120,7 +125,7 @@ struct OperationPage {
                             "time",
                             .named("datetime", TimeText.rfc3339(step.at)),
                             .title(TimeText.rfc3339(step.at)),
-                            text: TimeText.clock(step.at, fraction: true)
+                            text: TimeText.clock(step.at, fraction: true, now: now)
                         )
                         tag(
                             "span",

@@ -17,6 +17,8 @@ struct OperationsPage {
     private var query = OperationQuery()
     private var error: String?
     private var rows: [OperationDetail] = []
+    /// The rows of running operations by the snapshot, which knows whether their worker is lost.
+    private var executing: [OperationAddress: ListRow] = [:]
     private var result = ListWalk.Result()
     /// The address of what changes in the list; nil = the list could not be read.
     private var refresh: Link?
@@ -47,6 +49,7 @@ struct OperationsPage {
         (rows, result) = (reading.rows, reading.result)
         site.words.add(rows)
         await site.rows.add(rows.map { ListRow($0, visit.view) }, board)
+        if rows.contains(where: { $0.state == .executing }) { executing = ListRow.executing(board) }
         refresh = try OperationsView(visit).refresh(visit.links, snapshot)
     }
 
@@ -185,7 +188,9 @@ struct OperationsPage {
     }
 
     private func row(_ detail: OperationDetail) -> [Cell] {
-        let (reading, shown) = (detail.reading(visit.view), ListRow(detail, visit.view))
+        let reading = detail.reading(visit.view)
+        let stored = ListRow(detail, visit.view)
+        let shown = detail.state == .executing ? executing[stored.address] ?? stored : stored
         let priority = detail.record.header.priority
         return [
             Cell("Operation", "id") { OperationLink.markup(detail.id, queue: detail.queue, visit.links) },

@@ -48,7 +48,7 @@ struct OverviewPage {
                     }
                     tag("strong") {
                         QuantityText.count(count)
-                        if state == .executing { tag("small", text: slots) }
+                        if state == .executing { slots }
                     }
                 }
             }
@@ -56,9 +56,11 @@ struct OverviewPage {
     }
 
     /// The slots of live workers. What lost workers have claimed runs in none of them.
-    private var slots: String {
+    private var slots: Markup {
         let lost = board.snapshot.queues.reduce(0) { $0 + $1.lostOperations }
-        return lost > 0 ? " \(QuantityText.count(lost)) lost" : "/" + QuantityText.count(board.slots)
+        return lost > 0
+            ? tag("small", .class("dead"), text: " \(QuantityText.count(lost)) lost")
+            : tag("small", text: "/" + QuantityText.count(board.slots))
     }
 
     private var flow: Markup {

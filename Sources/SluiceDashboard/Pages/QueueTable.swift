@@ -8,25 +8,37 @@ struct QueueTable {
     let board: Board
     /// The most rows; nil = all.
     var limit: Int?
-
-    private static let columns = [
-        "Queue", "State", "Last 10 min", "Ready", "Running", "Retrying", "Dead", "Oldest", "Done in", "In/s", "Out/s",
-        "Wait p95", "Run p95", "Errors", "Workers",
-    ]
+    /// The order of the rows; nil = by name.
+    var order: QueueOrder?
 
     var markup: Markup {
-        let all = board.snapshot.queues
+        let all = order?.sorted(board) ?? board.snapshot.queues
         let shown = limit.map { Array(all.prefix($0)) } ?? all
         return parts {
             all.isEmpty
                 ? Empty.markup("No queue yet. The first operation makes one:", command: ["enqueue", "noop"])
-                : TableView.markup("Queues", Self.columns, shown.map(row), classes: "queues")
+                : SortedTable.markup("Queues", columns, shown.map(row), classes: "queues")
             if shown.count < all.count {
                 tag("p", .class("more")) {
                     tag("a", .href(visit.links.to("queues")), text: "All \(QuantityText.grouped(all.count)) queues")
                 }
             }
         }
+    }
+
+    private var columns: [SortedTable.Column] {
+        [
+            .init("Queue", link: order == nil ? nil : visit.links.to("queues")), .init("State"), .init("Last 10 min"),
+            sorted("Ready", by: .ready), sorted("Running", by: .running), sorted("Retrying", by: .retrying),
+            sorted("Dead", by: .dead), sorted("Oldest", by: .oldest), .init("Done in", .number), .init("In/s", .number),
+            .init("Out/s", .number), .init("Wait p95", .number), .init("Run p95", .number),
+            sorted("Errors", by: .errors), sorted("Workers", by: .workers),
+        ]
+    }
+
+    private func sorted(_ title: String, by order: QueueOrder) -> SortedTable.Column {
+        let link = visit.links.to("queues", query: ["sort": order.rawValue])
+        return SortedTable.Column(title, .number, link: link, isCurrent: order == self.order)
     }
 
     private func row(_ queue: QueueSnapshot) -> [Cell] {
@@ -52,8 +64,8 @@ struct QueueTable {
             drain(queue),
             .measure("In/s", QuantityText.rate(rates.enqueued)).minor,
             .measure("Out/s", QuantityText.rate(rates.ended)).minor,
-            .measure("Wait p95", Measure.duration(recent.wait.percentile(0.95))),
-            .measure("Run p95", Measure.duration(recent.run.percentile(0.95))),
+            .measure("Wait p95", Measure.duration(recent.wait.percentile(0.95))).minor,
+            .measure("Run p95", Measure.duration(recent.run.percentile(0.95))).minor,
             .measure(
                 "Errors",
                 Measure.percent(recent.errorRate),

@@ -6,17 +6,27 @@ import TerminalText
 struct QueuesPage {
     let visit: Visit
     let board: Board
+    private let order: QueueOrder?
 
     init(_ visit: Visit) throws(PageFailure) {
         self.visit = visit
         board = try visit.board()
+        guard let sort = visit.query["sort"] else {
+            order = nil
+            return
+        }
+        guard let order = QueueOrder(rawValue: sort) else {
+            let orders = QueueOrder.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .badRequest("Queues cannot be sorted by \(sort). Use one of: \(orders).")
+        }
+        self.order = order
     }
 
     var content: PageContent {
         PageContent("Queues", .queues, command: ["queue", "ls"], holdsStill: true) {
             OutcomeNotice.markup(visit)
             tag("h1", text: "Queues")
-            tag("section") { QueueTable(visit: visit, board: board).markup }
+            tag("section") { QueueTable(visit: visit, board: board, order: order).markup }
             tag("section") {
                 tag("h2", text: "Limits and pauses")
                 tag("div", .class("cards")) { board.snapshot.queues.map(card) }

@@ -114,7 +114,11 @@ struct SchedulePage {
         tag("section") {
             tag("h2", text: "Last runs")
             if history.runs.isEmpty {
-                tag("p", .class("dim"), text: "No run yet.")
+                tag(
+                    "p",
+                    .class("dim"),
+                    text: "No instant of the rule has come yet. Operations of “run now” are in this list:"
+                )
             } else {
                 tag("p") { RunStrip.markup(history) }
                 TableView.markup(

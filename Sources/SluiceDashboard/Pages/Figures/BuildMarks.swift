@@ -60,7 +60,7 @@ struct BuildMarks {
             .text("Build", build.build),
             Cell("First seen") { TimeView.markup(build.firstSeenAt, now: now) },
             .count("Workers now", build.workers),
-            Cell("Compare") {
+            Cell("Compare", "half") {
                 if let now, StatisticsSpan(around: build.firstSeenAt, now: now) != nil {
                     tag("a", .href(link(build)), text: "before and after")
                 } else {

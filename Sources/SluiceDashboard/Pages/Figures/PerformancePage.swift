@@ -6,6 +6,8 @@ import TerminalText
 /// The statistics of each operation name in a time span, or those names that got slower.
 struct PerformancePage {
     private static let shown = 100
+    /// From which change of the mean a name counts as slower. Means vary by some percent.
+    private static let slower = 1.1
     /// Workers send statistics every few seconds, so reading more often shows nothing new.
     static let age = Duration.seconds(10)
 
@@ -223,7 +225,7 @@ struct PerformancePage {
 
     private func comparedRow(_ row: NameStatisticsRow) -> [Cell] {
         let (now, before) = (row.statistics, row.before ?? Statistics())
-        let isSlower = row.isComparable && (row.change ?? 0) > 1
+        let isSlower = row.isComparable && (row.change ?? 0) >= Self.slower
         return [
             name(row),
             .count("Count", Int(clamping: now.ended)),
