@@ -96,6 +96,9 @@ extension CommandLineTests {
         @Test("--stuck replace, every thread held: the process exits at once, and its successor takes over")
         func blocked() async throws {
             let threads = ProcessInfo.processInfo.activeProcessorCount
+            // All are claimed at once: a free thread would end the first one before the last one holds it.
+            var ids: [String] = []
+            for _ in 0..<threads { ids.append(try await spin(600)) }
             let supervisor = try sluice.start(
                 [
                     "worker", "-v", "--processes", "1", "-c", "\(threads)", "--cancel-grace", "100ms",
@@ -103,8 +106,6 @@ extension CommandLineTests {
                 ],
                 program: "worker-fixture"
             )
-            var ids: [String] = []
-            for _ in 0..<threads { ids.append(try await spin(600)) }
             try await eventually("its successor runs it") {
                 try await sluice.detail(ids[0])?.record.header.delivery ?? 0 >= 2
             }
