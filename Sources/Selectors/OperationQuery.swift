@@ -107,7 +107,12 @@ extension OperationQuery.Term {
     }
 
     private static func meaning(_ word: QueryWord) throws(QueryError) -> (Field, OperationQuery.Condition) {
-        guard let written = word.field else { return (.text, try searched(word)) }
+        guard let written = word.field else {
+            if !word.isQuoted, word.values.count == 1, OperationID(word.values[0].text) != nil {
+                return (.id, .operations(OperationNames(typed: word.values.map(OperationNames.Typed.init))))
+            }
+            return (.text, try searched(word))
+        }
         let parts = written.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard let field = Field.named(parts[0]) else { throw unknownField(String(parts[0]), word) }
         guard field == .args ? !word.path.isEmpty && !word.path.contains("") : parts.count == 1 else {

@@ -192,6 +192,7 @@ struct ChangeEventTests {
         for wrong in ["nonsense", "1-x", "-1-0", "1-4000000000"] {
             #expect(try await desk("/events?before=\(wrong)").status == 400, "\(wrong)")
         }
+        #expect(try await desk("/events?since=banana").status == 400)
         let empty = try await desk("/events?before=1-0").text
         #expect(empty.contains("No older event is stored for this time.") && empty.contains(">Newest<"))
     }

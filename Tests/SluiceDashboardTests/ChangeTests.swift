@@ -78,6 +78,22 @@ struct ChangeTests {
         #expect(states == [.blocked, .ready])
     }
 
+    @Test("After a wrong number, the new plan keeps reason and spread, but not the number")
+    func keepsFields() async throws {
+        let desk = Desk()
+        let ids = try await desk.enqueue("Send", "Send")
+        _ = try await desk.broker.cancel(ids, request: CancelRequest(reason: "", by: "x"), queue: "mail")
+        let page = try await desk("/changes/new?action=retry&q=queue:mail&scope=all&typed=2").text
+        #expect(!page.contains("name=\"typed\" value=\"2\""))
+        let sent = form(page, typed: "3") + "&reason=a%3Cb&spread=10m"
+        let answer = try await desk("/changes", .post, form: sent)
+        #expect(answer.status == 409)
+        let link = try #require(answer.text.firstMatch(of: /href="([^"]*)"[^>]*>New plan/)?.1)
+        let again = try await desk(String(link).replacing("&amp;", with: "&")).text
+        #expect(again.contains("name=\"reason\" value=\"a&lt;b\"") && again.contains("name=\"spread\" value=\"10m\""))
+        #expect(!again.contains("name=\"typed\" value=\"3\""))
+    }
+
     @Test("A viewer changes nothing, an operator removes nothing, and only an admin changes everything")
     func roles() async throws {
         let desk = Desk()

@@ -98,6 +98,9 @@ struct QueueConditionTests {
         #expect(recent.drain(paused) == .stalled)
         #expect(recent.drain(queue(ready: 60)) == .stalled)
         #expect(recent.drain(queue()) == .empty)
+        var unhandled = served
+        unhandled.unhandledCount = 60
+        #expect(recent.drain(unhandled) == .stalled)
         #expect(recent.drain(queue(retrying: 60)) == .stalled)
         let idle = RecentStatistics(queue: "mail", StatisticsReply(time: Self.now, rows: []), minutes: 5)
         #expect(idle.drain(queue(retrying: 1, workers: [worker("running")])) == .retries)

@@ -38,7 +38,8 @@ package struct ListVerb: Verb {
                   args.PATH                 a value in the arguments: args.user.id:42, 'args.to:*@example.com', 'args.n:>=41', 'args."a.b":x'
                   error                     text in the last error
                   signature                 the last error as sluice errors groups it: 'signature:"SMTP: status 550*"'
-                  text                      text in name, tags, arguments, last error or progress; also a word without a field
+                  text                      text in name, tags, arguments, last error or progress; also a word without a field;
+                                            a whole id without a field is id:ID
 
                 Terms are joined by "and". A comma means or, a leading - means not, * matches anything, and quotes keep blanks, \
                 commas and * as they are. The last line on stderr says how many operations were examined.

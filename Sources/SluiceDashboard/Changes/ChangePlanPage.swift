@@ -154,9 +154,10 @@ struct ChangePlanPage {
             hidden("digest", target.digest(count: plan.count))
             // Sent twice, the form makes one change.
             hidden("change", OperationID().description)
-            field("Reason, which others can read; may be empty", "reason", limit: "500")
+            field("Reason, which others can read; may be empty", "reason", limit: "500", value: visit.query["reason"])
             if action == .retry {
-                field("Spread over a time, such as 10m; empty = all now", "spread", limit: "20")
+                let label = "Spread over a time, such as 10m; empty = all now"
+                field(label, "spread", limit: "20", value: visit.query["spread"])
             }
             field("Type \(plan.count) to confirm", "typed", limit: "20", mode: "numeric")
             tag("div", .class("buttons")) {
@@ -170,13 +171,20 @@ struct ChangePlanPage {
         }
     }
 
-    private func field(_ label: String, _ name: StaticString, limit: String, mode: String = "text") -> Markup {
+    private func field(
+        _ label: String,
+        _ name: StaticString,
+        limit: String,
+        mode: String = "text",
+        value: String? = nil
+    ) -> Markup {
         tag("label") {
             label
             void(
                 "input",
                 .named("type", "text"),
                 .name(name),
+                .value(value ?? ""),
                 .named("maxlength", limit),
                 .named("inputmode", mode),
                 .named("autocomplete", "off")

@@ -45,20 +45,21 @@ struct ChangeRoutes: Sendable {
         try require(target, context.visitor)
         guard let visitor = context.visitor, let id = form["change"].flatMap({ OperationID($0) }),
             let shown = form["count"].flatMap(Int.init), form["digest"] == target.digest(count: shown)
-        else { throw refusal("The change is not the one that the plan has shown.", target) }
+        else { throw refusal("The change is not the one that the plan has shown.", target, form) }
         let typed = (form["typed"] ?? "").filter { !" ,.'\u{A0}\u{202F}".contains($0) }
         guard typed == "\(shown)" else {
-            throw refusal("Type \(shown) to confirm. The field had “\(form["typed"] ?? "")”.", target)
+            throw refusal("Type \(shown) to confirm. The field had “\(form["typed"] ?? "")”.", target, form)
         }
         let plan = try await plan(target)
         guard plan.count > 0 else {
-            throw refusal("No operation is left that can be \(target.action.kind.participle).", target)
+            throw refusal("No operation is left that can be \(target.action.kind.participle).", target, form)
         }
         guard abs(plan.count - shown) <= max(10, shown / 10) else {
             throw refusal(
                 "The plan has shown \(QuantityText.grouped(shown)) operations, and now they are "
                     + "\(QuantityText.grouped(plan.count)).",
-                target
+                target,
+                form
             )
         }
         let job = ChangeJob(
@@ -72,7 +73,7 @@ struct ChangeRoutes: Sendable {
         )
         let (starts, queues) = (plan.starts, plan.queues)
         guard try await ChangeJobRun.store(job, as: id, starts: starts, queues: queues, in: site.broker) != .full else {
-            throw refusal("\(StoredChange.openLimit) changes have not ended. Wait for one, or stop one.", target)
+            throw refusal("\(StoredChange.openLimit) changes have not ended. Wait for one, or stop one.", target, form)
         }
         await site.changes.start()
         await site.loop.expire()
@@ -85,17 +86,20 @@ struct ChangeRoutes: Sendable {
             let spread = try DurationText.parse(text)
             try TimeLimit.check(spread, "spread")
             return spread
-        } catch { throw refusal("\(error)", target) }
+        } catch { throw refusal("\(error)", target, form) }
     }
 
-    private func refusal(_ message: String, _ target: ChangeTarget) -> PageFailure {
+    /// The answer to a form that begins nothing. The new plan keeps what was typed, so that a spread is not lost.
+    private func refusal(_ message: String, _ target: ChangeTarget, _ form: FormFields) -> PageFailure {
         var failure = PageFailure(
             status: .conflict,
             title: "Nothing was changed",
             message: message,
             notes: ["Look at the plan again, and confirm it."]
         )
-        failure.next = .init(link: target.plan(site.links), title: "New plan")
+        let (reason, spread) = (form["reason"], target.action == .retry ? form["spread"] : nil)
+        let link = target.plan(site.links, reason: reason, spread: spread)
+        failure.next = .init(link: link, title: "New plan")
         return failure
     }
 }
@@ -115,9 +119,11 @@ extension ChangeKind {
 extension ChangeJob {
     /// The words of the command that makes the change.
     var command: [String] {
-        switch target {
-        case .matching(let text): [kind.verb, "-w", text.isEmpty ? "queue:*" : text]
-        case .marked(let addresses): [kind.verb] + addresses.map { "\($0.queue)/\($0.id)" }
-        }
+        let words =
+            switch target {
+            case .matching(let text): [kind.verb, "-w", text.isEmpty ? "queue:*" : text]
+            case .marked(let addresses): [kind.verb] + addresses.map { "\($0.queue)/\($0.id)" }
+            }
+        return words + (spread.map { ["--spread", DurationText.precise($0)] } ?? [])
     }
 }

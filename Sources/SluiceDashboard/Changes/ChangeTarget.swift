@@ -61,13 +61,16 @@ struct ChangeTarget {
     /// The list from which the change comes.
     func list(_ links: Links) -> Link { links.to("ops", query: ["state": state?.rawValue, "q": typed]) }
 
-    func plan(_ links: Links) -> Link {
+    /// - Parameters:
+    ///   - reason: what the form has in its field.
+    ///   - spread: what the form has in its field.
+    func plan(_ links: Links, reason: String? = nil, spread: String? = nil) -> Link {
         links.to(
             "changes",
             "new",
             query: [
                 "action": action.rawValue, "state": state?.rawValue, "q": typed, "ids": ids,
-                "scope": ids == nil ? "all" : nil,
+                "scope": ids == nil ? "all" : nil, "reason": reason, "spread": spread,
             ]
         )
     }

@@ -24,7 +24,11 @@ struct EventsPage {
         self.visit = visit
         typed = visit.query["q"] ?? ""
         onlyChanges = visit.query["changes"] != nil
-        span = Self.spans.first { $0.text == visit.query["since"] } ?? Self.spans[1]
+        let since = visit.query["since"] ?? Self.spans[1].text
+        guard let span = Self.spans.first(where: { $0.text == since }) else {
+            throw PageFailure.badRequest("Events are shown since \(Self.spans.map(\.text).joined(separator: ", ")).")
+        }
+        self.span = span
         before = try visit.query["before"].map(NewestEvents.Mark.init(text:))
         do {
             (items, older) = try await read()

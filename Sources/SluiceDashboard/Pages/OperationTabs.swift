@@ -53,7 +53,7 @@ struct OperationTabs {
     }
 
     var markup: Markup {
-        // Counts of the queues that the query allows; other terms are compared one by one and not counted.
+        // Counts of the queues that the query allows.
         let allowed = Set(query.queues(of: board.snapshot.queues.map(\.queue)))
         let queues = board.snapshot.queues.filter { allowed.contains($0.queue) }
         return tag("nav", .class("tabs"), .named("aria-label", "States")) {
@@ -64,11 +64,14 @@ struct OperationTabs {
         }
     }
 
+    /// Whether the query has terms that are compared with each operation, so that the matches are not counted.
+    private var isCompared: Bool { (try? QueryText.parse(typed))?.filtersRows ?? false }
+
     private func tab(_ state: OperationState?, _ text: String, _ count: Int) -> Markup {
         let content = parts {
             if let state { StateMark.markup(state) }
             text
-            tag("span", .class("total"), text: QuantityText.count(count))
+            if !isCompared { tag("span", .class("total"), text: QuantityText.count(count)) }
         }
         let link = visit.links.to("ops", query: ["state": state?.rawValue, "q": typed])
         return state == self.state

@@ -135,6 +135,11 @@ struct OverviewPage {
             let link = visit.links.to("ops", query: ["state": "dead"])
             problems.append((.dead, tag("a", .href(link), text: QuantityText.operationsAre(dead) + " dead")))
         }
+        if board.liveWorkers.isEmpty, OperationState.allCases.contains(where: { !$0.isTerminal && board.count($0) > 0 })
+        {
+            let link = visit.links.to("workers")
+            problems.append((.dead, tag("a", .href(link), text: "no worker runs, so nothing starts in any queue")))
+        }
         for worker in board.workers where worker.isLost {
             let text = "worker \(worker.label) is lost: \(LostOutlook(of: worker, in: board.snapshot.queues).text)"
             problems.append((.dead, tag("a", .href(WorkerLink.to(worker.id, visit.links)), text: text)))

@@ -90,9 +90,11 @@ struct QueueTable {
 
     private func condition(_ queue: QueueSnapshot) -> Cell {
         let conditions = QueueCondition.all(queue)
-        let role = conditions.first?.role ?? .plain
+        let role = conditions.first?.role ?? (queue.liveWorkers.isEmpty ? .dim : .plain)
         return Cell("State", "half " + role.className) {
-            conditions.isEmpty ? words(.running) : conditions.map(words).joined(separator: ", ")
+            conditions.isEmpty
+                ? queue.liveWorkers.isEmpty ? QueueCondition.unserved.text : words(.running)
+                : conditions.map(words).joined(separator: ", ")
             if queue.paused, let pause = queue.pause {
                 tag("span", .class("detail")) {
                     "by \(pause.by), \(TimeText.relative(pause.at, now: queue.time))"

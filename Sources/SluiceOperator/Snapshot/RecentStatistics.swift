@@ -66,6 +66,8 @@ package struct RecentStatistics: Sendable, Equatable {
     package func drain(_ queue: QueueSnapshot) -> DrainEstimate {
         let open = queue.waiting + queue.lostOperations
         if open > 0, QueueCondition.all(queue).contains(where: \.stopsQueue) { return .stalled }
+        // Operations that no live worker handles wait on, whatever else goes out.
+        if queue.unhandledCount > 0, queue.unhandledCount >= queue.counts[.ready] ?? 0 { return .stalled }
         let estimate = drain(waiting: queue.waiting)
         return estimate == .stalled && queue.counts[.ready] ?? 0 == 0 ? .retries : estimate
     }
