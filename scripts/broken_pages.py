@@ -20,6 +20,7 @@ BROKEN = {
     "wide": ("<p class=wide>x</p>", "scrolls sideways"),
     "hostile": ("<b data-hostile>x</b>", "markup from an operation"),
     "control": ("<p>x\u202ey</p>", "control characters"),
+    "titles": ("<table><caption>x</caption><thead><tr><th scope=col>a<th scope=col>b</thead><tbody><tr><td>1</table>", "1 cells under 2 titles"),
     "table": ("<table><tr><td>x</td></tr></table>", "a table without a caption"),
 }
 FILES = {

@@ -43,6 +43,12 @@
   for (const table of document.querySelectorAll("table")) {
     if (!table.caption?.textContent.trim()) found.add(`a table without a caption: ${name(table)}`);
     if ([...table.querySelectorAll("th")].some((cell) => !cell.scope)) found.add(`a heading without scope: ${table.caption?.textContent}`);
+    // Narrow pages leave out columns: a title without its cells would name those of another column.
+    const titles = [...(table.tHead?.rows[0]?.cells || [])].filter(isShown).length;
+    for (const row of titles ? table.tBodies[0]?.rows || [] : []) {
+      const cells = [...row.cells].filter(isShown).reduce((sum, cell) => sum + cell.colSpan, 0);
+      if (cells !== titles) found.add(`${cells} cells under ${titles} titles: ${table.caption?.textContent}`);
+    }
   }
 
   // Labels

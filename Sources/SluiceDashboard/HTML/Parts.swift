@@ -79,7 +79,7 @@ struct Cell {
     }
 
     /// The classes that the title of the column has too.
-    fileprivate var titleClasses: String {
+    var titleClasses: String {
         classes.split(separator: " ").filter { $0 == "number" || $0 == "minor" }.joined(separator: " ")
     }
 

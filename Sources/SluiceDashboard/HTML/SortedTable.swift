@@ -16,11 +16,12 @@ enum SortedTable {
 
     static func markup(_ caption: String, _ columns: [Column], _ rows: [[Cell]], classes: String) -> Markup {
         TableView.markup(caption, rows, classes: classes) {
-            columns.map { column in
-                tag(
+            columns.enumerated().map { index, column in
+                let cell = rows.first.flatMap { $0.count > index ? $0[index] : nil }
+                return tag(
                     "th",
                     .named("scope", "col"),
-                    .class(column.isNumber ? "number" : ""),
+                    .class(cell?.titleClasses ?? (column.isNumber ? "number" : "")),
                     .named("aria-sort", column.isCurrent ? "descending" : "none")
                 ) {
                     if let link = column.link {
