@@ -99,7 +99,7 @@ class Browser:
         is visible.
         """
         context = {"browserContextId": self.call("Target.createBrowserContext")["browserContextId"]} if is_separate else {}
-        target = self.call("Target.createTarget", url="about:blank", newWindow=is_window, **context)["targetId"]
+        target = self.call("Target.createTarget", url="about:blank", newWindow=is_window or is_separate, **context)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         tab = self.tabs[session] = Tab(self, session, target, home)
         for domain in ("Page", "Runtime", "Log", "Network", "Audits"):
