@@ -64,14 +64,12 @@ struct OperationTabs {
         }
     }
 
-    /// Whether the query has terms that are compared with each operation, so that the matches are not counted.
-    private var isCompared: Bool { (try? QueryText.parse(typed))?.filtersRows ?? false }
-
     private func tab(_ state: OperationState?, _ text: String, _ count: Int) -> Markup {
         let content = parts {
             if let state { StateMark.markup(state) }
             text
-            if !isCompared { tag("span", .class("total"), text: QuantityText.count(count)) }
+            // Matches of terms that are compared with each operation are not counted.
+            if !query.filtersRows { tag("span", .class("total"), text: QuantityText.count(count)) }
         }
         let link = visit.links.to("ops", query: ["state": state?.rawValue, "q": typed])
         return state == self.state
