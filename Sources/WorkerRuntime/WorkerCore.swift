@@ -233,9 +233,14 @@ final class WorkerCore: Sendable {
     @discardableResult
     func fencedBodyReturned(_ operation: HeldOperation) -> Bool {
         guard queue.withLock({ $0.members[operation.queue].lease.fencedBodyReturned(operation) }) else { return false }
+        reportStop(operation)
+        return true
+    }
+
+    /// Reports that the body of an operation that is no longer held has stopped.
+    private func reportStop(_ operation: HeldOperation) {
         let report = Report(fence: operation.fence, id: operation.id, content: .cancelStopped)
         reporter.send(report, ofForced: operation.queueName)
-        return true
     }
 
     /// Cancels every operation that was claimed up to a fence.
@@ -295,8 +300,8 @@ final class WorkerCore: Sendable {
         taskMayRunUntil: Instant?
     ) -> Turn? {
         let now = Instant.now
-        let (next, effects, isSpent) = queue.withLock { queue -> (HeldOperation?, Effects, Bool) in
-            queue.end(operation, reportsAreBusy ? nil : settlement, ranFor: now - startedAt, now)
+        let (next, effects, isSpent, wasFenced) = queue.withLock { queue -> (HeldOperation?, Effects, Bool, Bool) in
+            let wasFenced = queue.end(operation, reportsAreBusy ? nil : settlement, ranFor: now - startedAt, now)
             let isSpent = queue.age(by: settlement)
             let claiming = queue.fill(now)
             var effects = Effects()
@@ -308,8 +313,9 @@ final class WorkerCore: Sendable {
             effects.calm = queue.phase != .running
             let next = taskMayRunUntil.flatMap { queue.line.popForTask(mayGoOn: now < $0) }
             effects.executorTasks = queue.line.callTasks()
-            return (next, effects, isSpent)
+            return (next, effects, isSpent, wasFenced)
         }
+        if wasFenced { reportStop(operation) }
         if isSpent, let limit = configuration.maxOperations {
             recycle("operations that ended here", ["ended": "\(limit)", "limit": "\(limit)"])
         }

@@ -285,6 +285,30 @@ struct CancelTests {
         try await harness.stop()
     }
 
+    @Test(
+        "A body that returns while its worker handles a forced cancel still records its stop",
+        arguments: [false, true]
+    )
+    func forcedAndReturned(isLostFirst: Bool) async throws {
+        let gate = Gate()
+        // The worker hears of the cancel by this test alone, so only the end of the body reports the stop.
+        let harness = Harness(connection: { UnheardCancels(base: $0) }, handlers: [holding(gate)])
+        harness.broker.cutControl()
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        let request = CancelRequest(reason: "runaway", by: "tester", isForced: true)
+        _ = try await harness.broker.cancel([id], request: request, queue: "default")
+        let forced = FencedCancel(fence: 1, OperationCancellation(reason: "runaway"), forced: id)
+        harness.worker.core.queue.withLock { queue in
+            if isLostFirst { #expect(queue.members[0].lease.lose([1]).map(\.id) == [id]) }
+            #expect(queue.fence(forced, 0).hasStopped == false)
+        }
+        gate.open()
+        #expect(try await comesTrue { try await harness.detail(id)?.cancel?.stoppedAt != nil })
+        try await harness.stop()
+    }
+
     @Test("A cancel for an operation whose claim has no answer yet waits for that answer")
     func early() async throws {
         var queue = LocalQueue(slots: 2)
@@ -294,6 +318,17 @@ struct CancelTests {
         queue.take([claimed], 0, context: .none)
         #expect(queue.members[0].waiting.isEmpty && queue.members[0].outbox.ended.count == 1)
         #expect(queue.members[0].outbox.ended.first?.operation.cancellation?.reason == "early")
+    }
+}
+
+/// A broker whose heartbeats bring no cancels.
+private struct UnheardCancels: Forwarding {
+    let base: InMemoryBroker
+
+    func beat(_ beat: Beat, queue: String) throws -> BeatReply {
+        var reply = try base.beat(beat, queue: queue)
+        reply.cancels = []
+        return reply
     }
 }
 

@@ -245,25 +245,30 @@ extension LocalQueue {
 
     // MARK: 5. Its body has ended
 
-    /// Frees the slot of an operation whose body has ended. `settlement` is nil while reports have to be sent first; an
-    /// operation that may have a successor keeps its slot until then.
+    /// Frees the slot of an operation whose body has ended.
+    ///
+    /// - Parameter settlement: nil while reports have to be sent first. Until then, an operation that may have a
+    ///   successor keeps its slot.
+    /// - Returns: true if the operation was no longer held, so that Redis has to learn that its body has stopped.
+    @discardableResult
     mutating func end(
         _ operation: HeldOperation,
         _ settlement: Settlement?,
         ranFor duration: Duration,
         _ now: Instant
-    ) {
+    ) -> Bool {
         let index = operation.queue
-        if !members[index].lease.fenced.isEmpty, !operation.hasSlot {
-            _ = members[index].lease.fencedBodyReturned(operation)
-        }
+        let wasFenced =
+            !members[index].lease.fenced.isEmpty && !operation.hasSlot
+            && members[index].lease.fencedBodyReturned(operation)
         members[index].pace.note(duration)
         guard settlement != nil || !members[index].supply.mayHaveSuccessor(operation.claimed.header) else {
             members[index].reporting.insert(operation.fence)
-            return
+            return wasFenced
         }
         slots.end(index, hasWaiting: !members[index].waiting.isEmpty)
         if let settlement { settleBody(operation, settlement, now) }
+        return wasFenced
     }
 
     /// Handles an ended operation whose reports have arrived.
