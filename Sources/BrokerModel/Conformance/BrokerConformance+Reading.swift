@@ -40,6 +40,8 @@ extension BrokerConformance {
             try bench.expect(try await bench.existing(waiting).ranOn, nil, "the last worker of one that never ran")
             try await bench.broker.retire(worker: worker, statistics: [], queue: bench.queue)
             try bench.expect(try await bench.existing(claimed.id).ranOn, nil, "the last worker after it has left")
+            try bench.beat(worker)
+            try bench.expect(try await bench.existing(claimed.id).ranOn, nil, "the last worker after it has come back")
         },
         ConformanceCheck("The log keeps its last 1,000 lines and their numbers") { bench in
             let worker = try bench.worker()

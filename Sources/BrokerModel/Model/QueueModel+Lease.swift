@@ -93,6 +93,7 @@ extension QueueModel {
         leases[worker] = nil
         freeStoppedKeys(of: worker)
         workers[worker] = nil
+        for (id, stored) in operations where stored.ranOn == worker { operations[id]?.ranOn = nil }
         dropWatch(of: worker)
         leaveSchedules(worker)
     }
