@@ -198,7 +198,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "RedisClient", "Sluice",
+                "RedisBroker", "RedisClient", "Sluice",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),

@@ -14,7 +14,7 @@ struct AgeingTests {
     private let worker = WorkerID()
 
     init() {
-        let configuration = RedisBrokerConfiguration(namespace: namespace, testClock: true)
+        let configuration = RedisBrokerConfiguration.patient(namespace: namespace, testClock: true)
         broker = RedisBroker(TestServer.shared.endpoint, configuration: configuration, logger: Logger(label: "test"))
     }
 

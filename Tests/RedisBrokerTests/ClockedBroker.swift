@@ -24,17 +24,16 @@ struct ClockedBroker {
         endpoint: RedisEndpoint = TestServer.shared.endpoint,
         scriptEdit: (@Sendable (String) -> String)? = nil
     ) async throws {
-        // The machine may do other things for longer than the deadlines of production.
-        var configuration = RedisBrokerConfiguration(
-            namespace: namespace,
-            commandDeadline: patience,
-            enqueuePatience: patience,
-            testClock: true
-        )
+        var configuration = RedisBrokerConfiguration.patient(namespace: namespace, testClock: true)
         if let scriptEdit { configuration.scriptEdit = scriptEdit }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         redis = RedisBroker(endpoint, configuration: configuration, logger: logger)
-        direct = RedisLink(endpoint, on: MultiThreadedEventLoopGroup.singleton.any(), logger: logger)
+        direct = RedisLink(
+            endpoint,
+            configuration: .patient,
+            on: MultiThreadedEventLoopGroup.singleton.any(),
+            logger: logger
+        )
         prefix = "{\(namespace)/\(queue)}:"
         clockKeys = ([queue] + others).map { "{\(namespace)/\($0)}:clock" }
         try await publishTime()

@@ -15,7 +15,7 @@ struct CommitBatchTests {
     @Test("share calls, and each task gets the answers about its own operations")
     func shared() async throws {
         let server = try TestServer.start()
-        let broker = RedisBroker(server.endpoint, logger: silent)
+        let broker = RedisBroker(server.endpoint, configuration: .patient(), logger: silent)
         defer { broker.close() }
         // Every third operation exists already.
         let operations = (0..<64).map { _ in (0..<30).map { _ in NewOperation(envelope: Self.envelope) } }

@@ -29,7 +29,7 @@ struct CostTests {
     func costs(tracked: Bool, enqueue: Double, drain: Double, bytes: Double) async throws {
         let server = try TestServer.start()
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let broker = RedisBroker(server.endpoint, logger: logger)
+        let broker = RedisBroker(server.endpoint, configuration: .patient(), logger: logger)
         defer { broker.close() }
         // The greeting of a connection and the loading of scripts do not count.
         try await broker.connect()
@@ -54,10 +54,14 @@ struct CostTests {
     @Test("A cancel of an operation without a record searches the running ones in parts")
     func cancelHeld() async throws {
         let server = try TestServer.start()
-        let broker = RedisBroker(server.endpoint, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let broker = RedisBroker(
+            server.endpoint,
+            configuration: .patient(),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
         defer { broker.close() }
         let worker = WorkerID()
-        let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 600_000, intervalMilliseconds: 5000, info: [])
+        let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 3_600_000, intervalMilliseconds: 5000, info: [])
         _ = try broker.beat(beat, queue: Self.queue)
         let operations = (0..<2000).map { _ in NewOperation(tracked: false, envelope: Self.envelope) }
         _ = try await broker.enqueueAll(operations, queue: Self.queue) { _ in }
@@ -84,7 +88,7 @@ struct CostTests {
     private func drainAll(_ broker: RedisBroker, count: Int) async throws {
         let worker = WorkerID()
         _ = try broker.beat(
-            Beat(worker: worker, epoch: 0, leaseMilliseconds: 600_000, intervalMilliseconds: 5000, info: []),
+            Beat(worker: worker, epoch: 0, leaseMilliseconds: 3_600_000, intervalMilliseconds: 5000, info: []),
             queue: Self.queue
         )
         let request = ClaimRequest(worker: worker, epoch: 0, capacity: SluiceDefaults.batch)

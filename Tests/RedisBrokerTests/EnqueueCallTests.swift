@@ -178,6 +178,7 @@ struct EnqueueCallTests {
     ) async throws {
         let link = RedisLink(
             TestServer.shared.endpoint,
+            configuration: .patient,
             on: MultiThreadedEventLoopGroup.singleton.any(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )

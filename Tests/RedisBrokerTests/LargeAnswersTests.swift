@@ -18,7 +18,11 @@ struct LargeAnswersTests {
     func all(tracked: Bool) async throws {
         let server = try TestServer.start()
         defer { server.stop() }
-        let broker = RedisBroker(server.endpoint, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let broker = RedisBroker(
+            server.endpoint,
+            configuration: .patient(),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
         defer { broker.close() }
         let operations = (0..<Self.count).map { _ in NewOperation(tracked: tracked, envelope: Self.envelope) }
         _ = try await broker.enqueueAll(operations, queue: Self.queue) { _ in }
@@ -37,12 +41,16 @@ struct LargeAnswersTests {
     func executing() async throws {
         let server = try TestServer.start()
         defer { server.stop() }
-        let broker = RedisBroker(server.endpoint, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let broker = RedisBroker(
+            server.endpoint,
+            configuration: .patient(),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
         defer { broker.close() }
         let operations = (0..<Self.count).map { _ in NewOperation(envelope: Self.envelope) }
         _ = try await broker.enqueueAll(operations, queue: Self.queue) { _ in }
         let worker = WorkerID()
-        let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 60_000, intervalMilliseconds: 5000, info: [])
+        let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 3_600_000, intervalMilliseconds: 5000, info: [])
         _ = try broker.beat(beat, queue: Self.queue)
         let request = ClaimRequest(worker: worker, epoch: 0, capacity: Self.count)
         while try await !broker.claim(request, queue: Self.queue).operations.isEmpty {}

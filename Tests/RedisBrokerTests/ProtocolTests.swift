@@ -14,7 +14,7 @@ struct ProtocolTests {
     private static func broker(_ namespace: String, _ server: TestServer = .shared) -> RedisBroker {
         RedisBroker(
             server.endpoint,
-            configuration: RedisBrokerConfiguration(namespace: namespace),
+            configuration: .patient(namespace: namespace),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }

@@ -24,6 +24,7 @@ struct RedisLayout {
         redis = clocked.redis
         link = RedisLink(
             clocked.direct.endpoint,
+            configuration: .patient,
             on: clocked.direct.eventLoop,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )

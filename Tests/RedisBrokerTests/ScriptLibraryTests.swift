@@ -156,7 +156,11 @@ struct ScriptLibraryTests {
     func onlyWhatIsCalled() async throws {
         let server = try TestServer.start()
         defer { server.stop() }
-        let broker = RedisBroker(server.endpoint, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let broker = RedisBroker(
+            server.endpoint,
+            configuration: .patient(),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
         defer { broker.close() }
         func made() -> [String] { broker.scripts.all.filter(\.isMade).map(\.name) }
         try await broker.connect()

@@ -22,12 +22,13 @@ struct WakeUpTests {
             server = try TestServer.start()
             broker = RedisBroker(
                 try endpoint?(server) ?? server.endpoint,
+                configuration: .patient(),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
             let beat = Beat(
                 worker: worker,
                 epoch: 0,
-                leaseMilliseconds: 60_000,
+                leaseMilliseconds: 3_600_000,
                 intervalMilliseconds: 5000,
                 info: Array("{}".utf8)
             )

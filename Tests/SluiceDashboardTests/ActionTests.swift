@@ -115,7 +115,7 @@ struct ActionTests {
         let id = try await desk.enqueue("Send")[0]
         let worker = WorkerID()
         _ = try desk.broker.beat(
-            Beat(worker: worker, epoch: 1, leaseMilliseconds: 60_000, intervalMilliseconds: 5_000, info: []),
+            Beat(worker: worker, epoch: 1, leaseMilliseconds: 3_600_000, intervalMilliseconds: 5_000, info: []),
             queue: "mail"
         )
         _ = try await desk.broker.claim(ClaimRequest(worker: worker, epoch: 1, capacity: 1), queue: "mail")

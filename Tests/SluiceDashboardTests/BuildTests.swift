@@ -28,7 +28,7 @@ struct BuildTests {
         let beat = Beat(
             worker: WorkerID(),
             epoch: 0,
-            leaseMilliseconds: 60_000,
+            leaseMilliseconds: 3_600_000,
             intervalMilliseconds: 5_000,
             info: info.encoded(),
             statistics: StatisticsDelta(

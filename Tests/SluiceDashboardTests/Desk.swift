@@ -70,7 +70,7 @@ struct Desk {
         _ worker: WorkerID = WorkerID(),
         name: String = "w",
         host: String = "h1",
-        lease: Int64 = 60_000,
+        lease: Int64 = 3_600_000,
         queue: String = "mail"
     ) throws -> WorkerID {
         var beat = Beat(worker: worker, epoch: 1, leaseMilliseconds: lease, intervalMilliseconds: 5_000, info: [])

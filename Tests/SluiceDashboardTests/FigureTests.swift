@@ -34,7 +34,7 @@ struct FigureTests {
         let beat = Beat(
             worker: worker,
             epoch: 0,
-            leaseMilliseconds: 60_000,
+            leaseMilliseconds: 3_600_000,
             intervalMilliseconds: 5_000,
             info: Array(try JSONEncoder().encode(info)),
             statistics: StatisticsDelta(number: 1, entries: entries)

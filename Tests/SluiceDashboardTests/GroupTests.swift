@@ -73,7 +73,7 @@ struct GroupTests {
         let id = try await open(desk, name: "nightly")
         #expect(try await !desk("/groups/show?id=\(id)&queue=mail").text.contains("Runs of members"))
         let worker = WorkerID()
-        let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 60_000, intervalMilliseconds: 5_000, info: [])
+        let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 3_600_000, intervalMilliseconds: 5_000, info: [])
         _ = try desk.broker.beat(beat, queue: "mail")
         let claim = try await desk.broker.claim(ClaimRequest(worker: worker, epoch: 0, capacity: 2), queue: "mail")
         #expect(claim.operations.count == 2)

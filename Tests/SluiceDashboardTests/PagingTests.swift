@@ -26,7 +26,13 @@ struct PagingTests {
             for start in stride(from: 0, to: operations.count, by: 500) {
                 _ = try await broker.enqueue(Array(operations[start..<start + 500]), queue: "mail")
             }
-            let beat = Beat(worker: worker, epoch: 1, leaseMilliseconds: 60_000, intervalMilliseconds: 5_000, info: [])
+            let beat = Beat(
+                worker: worker,
+                epoch: 1,
+                leaseMilliseconds: 3_600_000,
+                intervalMilliseconds: 5_000,
+                info: []
+            )
             _ = try broker.beat(beat, queue: "mail")
         }
 

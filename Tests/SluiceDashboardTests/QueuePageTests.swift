@@ -20,7 +20,7 @@ struct QueuePageTests {
     }
 
     private func beat(_ desk: Desk, _ worker: WorkerID, queue: String) throws {
-        let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 60_000, intervalMilliseconds: 5_000, info: [])
+        let beat = Beat(worker: worker, epoch: 0, leaseMilliseconds: 3_600_000, intervalMilliseconds: 5_000, info: [])
         _ = try desk.broker.beat(beat, queue: queue)
     }
 

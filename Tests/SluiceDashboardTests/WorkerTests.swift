@@ -11,7 +11,7 @@ struct WorkerTests {
     private let worker = WorkerID()
 
     /// Starts a worker that runs one operation.
-    private func start(lease: Int64 = 60_000) async throws -> OperationID {
+    private func start(lease: Int64 = 3_600_000) async throws -> OperationID {
         let id = try await desk.enqueue("Send")[0]
         _ = try desk.broker.beat(
             Beat(worker: worker, epoch: 1, leaseMilliseconds: lease, intervalMilliseconds: 5_000, info: []),
@@ -149,7 +149,7 @@ struct WorkerTests {
             build: "2026.11.3 <b>",
             startedAt: 0
         )
-        var beat = Beat(worker: worker, epoch: 1, leaseMilliseconds: 60_000, intervalMilliseconds: 5_000, info: [])
+        var beat = Beat(worker: worker, epoch: 1, leaseMilliseconds: 3_600_000, intervalMilliseconds: 5_000, info: [])
         beat.info = info.encoded()
         _ = try desk.broker.beat(beat, queue: "mail")
         for path in ["/workers", "/workers/show?id=\(worker)"] {

@@ -1,9 +1,30 @@
 import Logging
+import Operations
+import RedisBroker
+import RedisClient
 import Sluice
 
 extension SluiceConfiguration.Timeouts {
     /// The time limits of tests, so that a busy machine makes no call fail.
     package static let patient = Self(connect: .seconds(5), command: patience, enqueue: patience)
+}
+
+extension RedisConnectionConfiguration {
+    /// The time limits of tests, so that a busy machine makes no call fail.
+    package static let patient = Self(connectTimeout: patience, commandDeadline: patience)
+}
+
+extension RedisBrokerConfiguration {
+    /// Returns the settings of tests, so that a busy machine makes no call fail.
+    package static func patient(namespace: String = SluiceDefaults.namespace, testClock: Bool = false) -> Self {
+        Self(
+            namespace: namespace,
+            commandDeadline: patience,
+            enqueuePatience: patience,
+            connectTimeout: patience,
+            testClock: testClock
+        )
+    }
 }
 
 extension SluiceClient {

@@ -75,6 +75,7 @@ package enum TestRedis: Sendable {
     package func ask(_ commands: RedisCommand...) throws -> [RedisValue] {
         let link = RedisLink(
             endpoint,
+            configuration: .patient,
             on: MultiThreadedEventLoopGroup.singleton.any(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )

@@ -21,11 +21,7 @@ struct CommandLine: Sendable {
         self.endpoint = endpoint
         broker = RedisBroker(
             endpoint,
-            configuration: RedisBrokerConfiguration(
-                namespace: namespace,
-                commandDeadline: patience,
-                connectTimeout: patience
-            ),
+            configuration: .patient(namespace: namespace),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }

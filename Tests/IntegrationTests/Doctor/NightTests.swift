@@ -76,7 +76,7 @@ extension CommandLineTests {
                 let beat = Beat(
                     worker: worker,
                     epoch: 1,
-                    leaseMilliseconds: 600_000,
+                    leaseMilliseconds: 3_600_000,
                     intervalMilliseconds: 5000,
                     info: info.encoded()
                 )

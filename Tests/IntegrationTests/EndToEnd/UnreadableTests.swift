@@ -16,7 +16,7 @@ struct UnreadableTests {
     init() {
         broker = RedisBroker(
             TestRedis.shared.endpoint,
-            configuration: RedisBrokerConfiguration(namespace: namespace),
+            configuration: .patient(namespace: namespace),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }
@@ -68,7 +68,7 @@ struct UnreadableTests {
     func handedOn() async throws {
         _ = try await enqueue(tracked: false)
         let worker = WorkerID()
-        let beat = Beat(worker: worker, epoch: 1, leaseMilliseconds: 60_000, intervalMilliseconds: 20_000, info: [])
+        let beat = Beat(worker: worker, epoch: 1, leaseMilliseconds: 3_600_000, intervalMilliseconds: 20_000, info: [])
         _ = try broker.beat(beat, queue: "q")
         let claim = try await broker.claim(ClaimRequest(worker: worker, epoch: 1, capacity: 100), queue: "q")
         #expect(claim.operations.count == 12)

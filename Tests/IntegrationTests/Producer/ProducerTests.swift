@@ -57,7 +57,7 @@ private struct Setup {
         registry.register(Endless.self)
         registry.register(Broken.self)
         let endpoint = try RedisEndpoint(url: redis.url(as: .worker))
-        let broker = RedisBroker(endpoint, configuration: .init(namespace: namespace), logger: logger)
+        let broker = RedisBroker(endpoint, configuration: .patient(namespace: namespace), logger: logger)
         let worker = WorkerService(broker: broker, registry: registry, logger: logger)
         self.worker = worker
         run = Task {

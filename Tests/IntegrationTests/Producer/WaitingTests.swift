@@ -46,7 +46,7 @@ private struct Puppet {
         let lines = lines
         let logger = Logger(label: "test") { _ in lines }
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let configuration = RedisBrokerConfiguration(namespace: namespace, commandDeadline: patience)
+        let configuration = RedisBrokerConfiguration.patient(namespace: namespace)
         broker = RedisBroker(TestRedis.shared.endpoint, configuration: configuration, logger: quiet)
         sluice = SluiceClient(
             broker: broker,
@@ -61,7 +61,7 @@ private struct Puppet {
         let beat = Beat(
             worker: worker,
             epoch: 0,
-            leaseMilliseconds: 60_000,
+            leaseMilliseconds: 3_600_000,
             intervalMilliseconds: 20_000,
             info: info
         )
