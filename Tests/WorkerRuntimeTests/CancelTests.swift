@@ -273,12 +273,7 @@ struct CancelTests {
     func forcedUnknown() async throws {
         let gate = Gate()
         let harness = Harness(handlers: [holding(gate)])
-        harness.broker.cutControl()
-        harness.start()
-        let id = try await harness.broker.put("hold")
-        #expect(await comesTrue { gate.arrived == [id] })
-        let request = CancelRequest(reason: "runaway", by: "tester", isForced: true)
-        _ = try await harness.broker.cancel([id], request: request, queue: "default")
+        let id = try await forceUnheard(harness, gate)
         gate.open()
         #expect(try await comesTrue { try await harness.detail(id)?.cancel?.stoppedAt != nil })
         #expect(try await harness.state(id) == .cancelled)
@@ -293,12 +288,7 @@ struct CancelTests {
         let gate = Gate()
         // The worker hears of the cancel by this test alone, so only the end of the body reports the stop.
         let harness = Harness(connection: { UnheardCancels(base: $0) }, handlers: [holding(gate)])
-        harness.broker.cutControl()
-        harness.start()
-        let id = try await harness.broker.put("hold")
-        #expect(await comesTrue { gate.arrived == [id] })
-        let request = CancelRequest(reason: "runaway", by: "tester", isForced: true)
-        _ = try await harness.broker.cancel([id], request: request, queue: "default")
+        let id = try await forceUnheard(harness, gate)
         let forced = FencedCancel(fence: 1, OperationCancellation(reason: "runaway"), forced: id)
         harness.worker.core.queue.withLock { queue in
             if isLostFirst { #expect(queue.members[0].lease.lose([1]).map(\.id) == [id]) }
@@ -307,6 +297,17 @@ struct CancelTests {
         gate.open()
         #expect(try await comesTrue { try await harness.detail(id)?.cancel?.stoppedAt != nil })
         try await harness.stop()
+    }
+
+    /// Starts the worker, and cancels an operation by force whose body waits at the gate. No message tells the worker.
+    private func forceUnheard<Connection>(_ harness: Harness<Connection>, _ gate: Gate) async throws -> OperationID {
+        harness.broker.cutControl()
+        harness.start()
+        let id = try await harness.broker.put("hold")
+        #expect(await comesTrue { gate.arrived == [id] })
+        let request = CancelRequest(reason: "runaway", by: "tester", isForced: true)
+        _ = try await harness.broker.cancel([id], request: request, queue: "default")
+        return id
     }
 
     @Test("A cancel for an operation whose claim has no answer yet waits for that answer")
