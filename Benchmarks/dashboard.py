@@ -38,24 +38,35 @@ INTERVAL, SLOW_INTERVAL = 1, 6
 
 
 class LargeSite(DashboardSite):
+    """A site whose dashboard is the measured program. All other commands are those of the seeder."""
+
+    def __init__(self, binary, folder):
+        super().__init__(binary, folder)
+        self.measured, self.crew = binary, []
+
+    def dashboard(self, *options, **more):
+        others, self.binary = self.binary, self.measured
+        try:
+            return super().dashboard(*options, **more)
+        finally:
+            self.binary = others
+
     def seed(self, options):
-        seeder = options.seeder or self.binary
+        self.binary = options.seeder or self.binary
         queues = [f"queue-{number:03}" for number in range(options.queues)]
-        measured, self.binary = self.binary, seeder
         for first in range(0, options.operations, CHUNK):
             count = min(CHUNK, options.operations - first)
             self.sluice("enqueue", "--batch", "-", "--quiet", given="".join(self.line(queues, first + n) for n in range(count)))
             print(f"\r{first + count:,} operations", end="", file=sys.stderr, flush=True)
         print(file=sys.stderr)
         self.sluice("queue", "pause", *queues, "--reason", "measured", "-y")
-        self.binary = measured
         for number in range(options.workers):
             served = ",".join(queues[(2 * number + n) % len(queues)] for n in range(2))
-            self.start_worker(seeder, "-q", served, "-c", "8", "--name", f"worker-{number:02}")
+            self.start_worker("-q", served, "-c", "8", "--name", f"worker-{number:02}")
         self.wait("the workers", lambda: len(self.workers()) == options.workers, limit=300)
 
-    def start_worker(self, program, *words):
-        self.crew = [*getattr(self, "crew", []), self.start(program, "worker", *words)]
+    def start_worker(self, *words):
+        self.crew.append(self.start(self.binary, "worker", *words))
 
     def end_workers(self):
         for worker in self.crew:
@@ -153,8 +164,8 @@ class Measuring:
             tab.close()
 
     def lists(self):
-        """Measures the scripts that a tab with a list of its own costs at each refresh, beside a tab of the overview. The
-        workers end before, because their scripts would be counted, too."""
+        """Measures how many more scripts a refresh costs if a tab shows a list of its own, not the overview. The workers
+        end before, because their scripts would be counted, too."""
         self.site.end_workers()
         self.site.dashboard(interval=f"{SLOW_INTERVAL}s")
         self.log_in()
@@ -196,7 +207,7 @@ class Measuring:
         program = pathlib.Path(self.site.folder, "handler")
         program.write_text(f"#!/bin/sh\nwhile read -r line <'{gate}'; do echo \"{{\\\"progress\\\":0.5,\\\"message\\\":\\\"$line\\\"}}\" >&3; done\n")
         program.chmod(0o755)
-        self.site.start_worker(self.site.binary, "-q", "fresh", "--handler", f"Fresh={program}", "--name", "fresh-1")
+        self.site.start_worker("-q", "fresh", "--handler", f"Fresh={program}", "--name", "fresh-1")
         found = {"enqueue": [], "progress": [], "cancel": []}
         for number in range(CHANGES):
             self.tab.open(f"{self.site.home}/ops?q=queue%3Afresh")
