@@ -200,6 +200,24 @@ def plain(check, site):
     check.take_problems(where)
 
 
+def keys(check, site):
+    """The key / leads to the query box from any page, and an own id in the box to its operation."""
+    tab, where = check.tab, "keys"
+    site.enqueue({"name": "noop", "queue": "billing", "id": "found-by-id"})
+    tab.open(site.home + "/workers")
+    before = tab.loads
+    tab.call("Input.dispatchKeyEvent", type="keyDown", key="/", text="/")
+    tab.browser.wait(lambda: tab.loads > before, "the page after the key /")
+    check.expect(where, "the query box has the focus", tab.evaluate("document.activeElement.id") == "query")
+    tab.call("Input.insertText", text="found-by-id")
+    before = tab.loads
+    tab.call("Input.dispatchKeyEvent", type="keyDown", key="Enter", text="\r")
+    tab.browser.wait(lambda: tab.loads > before, "the page after Enter")
+    tab.click("main .empty a")
+    check.expect(where, "the operation is found", tab.evaluate("document.querySelectorAll('main tbody tr').length") == 1)
+    check.take_problems(where)
+
+
 def failures(check, site):
     """Pages that are not there say so, as pages."""
     tab = check.tab

@@ -30,6 +30,9 @@ package struct IDReference: Hashable, Sendable {
         self = Self.marked(text[...]) ?? Self.placed(text)?.marked ?? IDReference(.text(text))
     }
 
+    /// Whether a text can only be an id: a full one, or an end after a cut mark.
+    static func isID(_ text: String) -> Bool { marked(text[...]) != nil }
+
     /// A full id, or an end after a cut mark; nil for a text with several meanings.
     private static func marked(_ text: Substring, in queue: String? = nil) -> IDReference? {
         if let id = OperationID(String(text)) { return IDReference(queue: queue, .full(id)) }

@@ -108,7 +108,7 @@ extension OperationQuery.Term {
 
     private static func meaning(_ word: QueryWord) throws(QueryError) -> (Field, OperationQuery.Condition) {
         guard let written = word.field else {
-            if !word.isQuoted, word.values.count == 1, OperationID(word.values[0].text) != nil {
+            if !word.isQuoted, word.values.count == 1, IDReference.isID(word.values[0].text) {
                 return (.id, .operations(OperationNames(typed: word.values.map(OperationNames.Typed.init))))
             }
             return (.text, try searched(word))

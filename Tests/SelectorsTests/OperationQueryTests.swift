@@ -51,7 +51,7 @@ struct OperationQueryTests {
             "priority:high", "priority:>=normal", "priority:>normal", "priority:<very-high", "priority:low,high",
             "-priority:<=normal", "age:>4m", "age:<6m", "age:>=5m", "age:<=5m", "-age:>1h", "age:>1h,<10m",
             "id:01J9ZM2Q000000000000QK2MX7", "01J9ZM2Q000000000000QK2MX7", "-01J9ZM2Q000000000000QK2MX8",
-            "id:01J9ZM2Q*", "id:qk2mx7", "id:…QK2MX7",
+            "id:01J9ZM2Q*", "id:qk2mx7", "id:…QK2MX7", "…QK2MX7", "...qk2mx7", "-…QK2MX8",
             "args.user.id:42", "args.user.id:41,42", "args.user.name:'Ann Lee'", #"args.user.name:"Ann Lee""#,
             "args.user.name:Ann*", "args.ids:8", "args.ids.0:7", "args.urgent:true", "args.note:null", "args.user:*",
             "-args.user.id:43", "-args.missing:x", #"error:"timed out""#,

@@ -161,6 +161,32 @@ struct PageTests {
         #expect(found.contains(" list state:ready name:Send<"))
     }
 
+    @Test("An id in the query box finds its operation, the end of one with a mark or by the link below an empty list")
+    func ids() async throws {
+        let desk = Desk()
+        let operation = NewOperation(
+            id: OperationID(key: "import/2026"),
+            envelope: OperationEnvelope(name: "Send").encoded()
+        )
+        _ = try await desk.broker.enqueue([operation], queue: "mail")
+        try await desk.enqueue("Other")
+        let end = "\(operation.id.description.suffix(8))"
+        for text in [operation.id.description, "…" + end] {
+            let page = try await desk(Links(basePath: "").to("ops", query: ["q": text]).text).text
+            #expect(page.contains(">Send<") && !page.contains(">Other<"), "\(text)")
+        }
+        for text in [end, "import/2026"] {
+            let empty = try await desk(Links(basePath: "").to("ops", query: ["q": text, "state": "dead"]).text).text
+            let link = try #require(empty.firstMatch(of: /<a href="([^"]+)">Search for an operation with the id/))
+            let page = try await desk("\(link.1)").text
+            #expect(page.contains(">Send<") && !page.contains(">Other<"), "\(text)")
+        }
+        for text in ["name:nobody", "-nobody", "no body", "\"nobody\""] {
+            let page = try await desk(Links(basePath: "").to("ops", query: ["q": text, "state": "dead"]).text).text
+            #expect(page.contains("No dead operation matches") && !page.contains("with the id"), "\(text)")
+        }
+    }
+
     @Test(
         "The text of an own id leads to its operation, with any characters",
         arguments: ["import/2026", "50%", "a b+c", "..", ".", "ü?x#y", "a:b&c=d", "%2F"]

@@ -39,7 +39,7 @@ package struct ListVerb: Verb {
                   error                     text in the last error
                   signature                 the last error as sluice errors groups it: 'signature:"SMTP: status 550*"'
                   text                      text in name, tags, arguments, last error or progress; also a word without a field;
-                                            a whole id without a field is id:ID
+                                            a whole id, or … and the end of one, is id:ID also without a field
 
                 Terms are joined by "and". A comma means or, a leading - means not, * matches anything, and quotes keep blanks, \
                 commas and * as they are. The last line on stderr says how many operations were examined.

@@ -5,7 +5,7 @@
   const pages = { v: "Overview", o: "Operations", q: "Queues", w: "Workers", e: "Events", d: "Doctor" };
   const help = [
     ["g o", "operations"], ["g q", "queues"], ["g w", "workers"], ["g v", "overview"], ["g e", "events"],
-    ["/", "the query"], ["j k", "next, previous row"], ["Enter", "open the row"], ["x", "check the row"],
+    ["/", "the query, here or of the operations"], ["j k", "next, previous row"], ["Enter", "open the row"], ["x", "check the row"],
     ["?", "this help"],
   ];
 
@@ -20,9 +20,16 @@
 
   let isGoing = false;
 
-  function go(title) {
-    const links = [...document.querySelectorAll("header nav a")];
-    links.find((link) => link.textContent === title)?.click();
+  function linkTo(title) {
+    return [...document.querySelectorAll("header nav a")].find((link) => link.textContent === title);
+  }
+
+  // A page without a query box leads to the box of the operations.
+  function find() {
+    const box = document.getElementById("query");
+    const operations = linkTo("Operations");
+    if (box) box.focus();
+    else if (operations) location.href = operations.href + "#query";
   }
 
   function rows() {
@@ -64,12 +71,12 @@
   function act(key) {
     if (isGoing) {
       isGoing = false;
-      if (pages[key]) go(pages[key]);
+      if (pages[key]) linkTo(pages[key])?.click();
       return pages[key] !== undefined;
     }
     switch (key) {
       case "g": isGoing = true; setTimeout(() => { isGoing = false; }, 1500); return true;
-      case "/": document.querySelector("form.search input[type=search]")?.focus(); return true;
+      case "/": find(); return true;
       case "?": showHelp(); return true;
       case "j": move(1); return true;
       case "k": move(-1); return true;

@@ -19,6 +19,7 @@ enum SearchForm {
             void(
                 "input",
                 .named("type", "search"),
+                .id("query"),
                 .name("q"),
                 .value(typed),
                 .named("aria-label", "Query"),

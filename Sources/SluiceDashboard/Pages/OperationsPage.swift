@@ -162,6 +162,13 @@ struct OperationsPage {
         return tag("div", .class("empty")) {
             tag("p", text: emptiness(kind))
             tag("p", .class("under")) {
+                if let word {
+                    tag(
+                        "a",
+                        .href(visit.links.to("ops", query: ["q": QueryText.term("id", word)])),
+                        text: "Search for an operation with the id \(word)"
+                    )
+                }
                 if state != nil, !typed.isEmpty {
                     tag("a", .href(visit.links.to("ops", query: ["q": typed])), text: "Search all states")
                 }
@@ -169,6 +176,14 @@ struct OperationsPage {
             }
             if state == nil, typed.isEmpty { CommandLineView.markup(["enqueue", "noop"]) }
         }
+    }
+
+    /// The only word of the query, if it was searched for in texts; it may be an id, or the end of one.
+    private var word: String? {
+        guard query.terms.count == 1, let term = query.terms.first, term.field == .text, !term.isNegated,
+            case .texts(let texts) = term.condition, texts.count == 1, texts[0].exactText == typed.lowercased()
+        else { return nil }
+        return typed
     }
 
     private func emptiness(_ kind: String) -> String {

@@ -32,6 +32,9 @@ struct ChartData {
     var marks: [Mark] = []
     var text: (Double) -> String
 
+    /// The name of the place in the middle of the horizontal axis; empty if there are too few places to have one.
+    var middle: String { places.count < 4 ? "" : places[places.count / 2] }
+
     var isEmpty: Bool { series.allSatisfy { $0.values.allSatisfy { ($0 ?? 0) == 0 } } }
 
     /// Some names of the values of a place: `p50 12ms, p95 1.2s`.
@@ -84,8 +87,7 @@ enum ChartFrame {
                 .named("aria-label", "\(title), \(data.ends.0) to \(data.ends.1); the table below has the numbers")
             ) { drawing() }
             tag("div", .class("axis dim")) {
-                tag("span", text: data.ends.0)
-                tag("span", text: data.ends.1)
+                [data.ends.0, data.middle, data.ends.1].map { tag("span", text: $0) }
             }
             tag("details", .id(id)) {
                 tag("summary", text: "Table")
