@@ -231,19 +231,6 @@ extension CancelOutcome {
     }
 }
 
-extension String {
-    /// The text as one word. The scripts store "time by reason" in one value, where `by` is one word and the reason one
-    /// line.
-    var oneWord: String {
-        let word = unicodeScalars.map { $0.properties.isWhitespace || $0.value < 0x20 ? "_" : String($0) }.joined()
-        return word.isEmpty ? "-" : String(word.prefix(64))
-    }
-
-    var oneLine: String {
-        unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? " " : String($0) }.joined().cut(toCharacters: 500)
-    }
-}
-
 extension ArraySlice<RedisValue> {
     /// The texts of the values, in pairs.
     fileprivate var pairs: [(String, String)] {

@@ -32,6 +32,14 @@ extension OperationQuery {
     /// Whether operations must also be compared one by one, because the query has more than states and queues.
     package var filtersRows: Bool { terms.contains { $0.field != .state && $0.field != .queue } }
 
+    /// Whether the query has no term, or only such that match everything, like `queue:*`.
+    package var isUnlimited: Bool {
+        terms.allSatisfy { term in
+            guard case .texts(let values) = term.condition, !term.isNegated else { return false }
+            return [.queue, .name].contains(term.field) && values.contains { $0.pieces.count > 1 && $0.matches("") }
+        }
+    }
+
     /// Text that the envelope of each match contains; nil if the query requires no such text.
     ///
     /// - Parameter view: with hidden values, arguments are not searched as they are stored: a search would tell them.
@@ -108,7 +116,8 @@ extension OperationQuery {
     }
 }
 
-/// The arguments of an operation after decryption and redaction.
+/// The arguments of an operation as they are shown: after decryption and redaction, without passwords in URLs. A search
+/// in other text would tell what is hidden.
 private struct ReadArguments {
     /// nil if the arguments are encrypted and no key reads them.
     let bytes: [UInt8]?
@@ -120,7 +129,7 @@ private struct ReadArguments {
             let id = detail.record.header.id
             clear = try? view.seal?.open(detail.record.envelope, id: id, queue: detail.queue).arguments
         }
-        bytes = clear.map { view.redaction.applied(to: $0, .arguments) }
+        bytes = clear.map { URLPasswords.masked(json: view.redaction.applied(to: $0, .arguments)) }
         let limits = JSONLimits(maximumBytes: 4 << 20, maximumDepth: 512, duplicateKeys: .lastWins)
         value = bytes.flatMap { try? JSONValue(parsing: $0, limits: limits) }
     }
@@ -193,6 +202,8 @@ extension OperationQuery.Term {
         guard !isNegated else { return nil }
         switch condition {
         case .arguments where view.redaction != .none: return nil
+        // The shown text of a password is not the stored one.
+        case .arguments(_, let values) where values.contains { $0.text.contains("***") }: return nil
         case .arguments(_, let values): return SoughtText(values.map(\.pieces))
         // An unreadable envelope has this name, but does not contain it.
         case .texts(let values) where field == .name && values.contains { $0.matches("unreadable") }: return nil

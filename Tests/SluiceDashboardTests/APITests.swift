@@ -75,6 +75,21 @@ struct APITests {
         #expect(!(try await desk("/export/operations.jsonl").text).contains("secret"))
     }
 
+    @Test("A search does not tell what is hidden of a URL")
+    func passwords() async throws {
+        let desk = Desk()
+        try await desk.enqueue("Send", arguments: ["url": "https://bob:s3cr@example.com/x"])
+        func count(_ query: String) async throws -> Int? {
+            let link = Links(basePath: "").to("api", "v1", "operations", query: ["q": query]).text
+            return try JSONValue(parsing: try await desk(link).text)["operations"]?.arrayValue?.count
+        }
+        for query in ["args.url:\"https://bob:s\"*", "\"bob:s3\"", "args.url:*s3cr*", "text:s3cr"] {
+            #expect(try await count(query) == 0, "\(query)")
+        }
+        #expect(try await count("args.url:*example.com*") == 1)
+        #expect(try await count("args.url:\"https://bob:***@example.com/x\"") == 1)
+    }
+
     @Test("Suggestions are the fields of the query language, and the queues, names and tags that are known")
     func words() async throws {
         let desk = Desk()

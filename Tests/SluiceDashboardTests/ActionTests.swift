@@ -122,6 +122,36 @@ struct ActionTests {
         let answer = try await desk("/ops/\(id)/cancel?queue=mail", .post)
         #expect(answer.location.hasSuffix("outcome=requested"))
         #expect(try await desk.detail(id)?.state == .executing)
+        // The next step is a cancel by force; an older question asks once more.
+        #expect(try await desk("/ops/\(id)?queue=mail").text.contains(">Cancel by force<"))
+        _ = try await desk("/ops/\(id)/cancel?queue=mail", .post)
+        #expect(try await desk.detail(id)?.state == .executing)
+        let question = try await desk("/ops/\(id)/cancel?queue=mail").text
+        #expect(question.contains("name=\"force\" value=\"yes\"") && question.contains(" cancel mail/\(id) --force<"))
+        let forced = try await desk("/ops/\(id)/cancel?queue=mail", .post, form: "force=yes&reason=frozen")
+        #expect(forced.location.hasSuffix("outcome=cancelled"))
+        let detail = try #require(try await desk.detail(id))
+        #expect(detail.state == .cancelled && detail.cancel?.forced?.by == "ann")
+    }
+
+    @Test("A question says what happens to the operations that depend on the one, and what a release means")
+    func consequences() async throws {
+        let desk = Desk()
+        let first = try await desk.enqueue("Send")[0]
+        let second = try await desk.enqueue("Next", after: [OperationDependency(first)])
+        func text(_ id: OperationID, _ action: String) async throws -> String {
+            try await desk("/ops/\(id)/\(action)?queue=mail").text
+        }
+        for action in ["cancel", "hold", "remove"] {
+            #expect(try await text(first, action).contains("1 operation depends on it"), "\(action)")
+            #expect(try await !text(second, action).contains("depends on it"), "\(action)")
+        }
+        #expect(try await text(second, "release").contains("no longer waits for its dependencies"))
+        _ = try await desk.broker.hold([first], by: "ann", reason: "", queue: "mail")
+        #expect(try await text(first, "release").contains("is held: it is the next"))
+        let later = NewOperation(delayMilliseconds: 3_600_000, envelope: OperationEnvelope(name: "Later").encoded())
+        _ = try await desk.broker.enqueue([later], queue: "mail")
+        #expect(try await text(later.id, "retry").contains("Start this operation now?"))
     }
 
     @Test("A body over one megabyte is refused")

@@ -57,6 +57,11 @@ struct ChangeTests {
         )
         let late = try await desk("/changes", .post, form: form(page, typed: "2"))
         #expect(late.status == 409 && late.text.contains("now they are 13"))
+        // A number that no plan has shown
+        let query = ChangeTarget(.hold, .matching("queue:mail"))
+        let fields = "action=hold&q=queue:mail&scope=all&change=\(OperationID())&count=\(Int.min)&typed=\(Int.min)"
+        let forged = try await desk("/changes", .post, form: fields + "&digest=\(query.digest(count: .min))")
+        #expect(forged.status == 409)
         #expect(try await desk.detail(id)?.state == .ready)
         #expect(try await desk.broker.changes(nil).changes.isEmpty)
     }
@@ -71,8 +76,8 @@ struct ChangeTests {
         let sent = form(page, typed: "2")
         let first = try await desk("/changes", .post, form: sent)
         await desk.site.changes.finish()
-        #expect(first.status == 303)
-        #expect(try await desk("/changes", .post, form: sent).status == 409)
+        let second = try await desk("/changes", .post, form: sent)
+        #expect(first.status == 303 && second.status == 303 && first.location == second.location)
         #expect(try await desk.broker.changes(nil).changes.count == 1)
         let states = [try await desk.detail(ids[0])?.state, try await desk.detail(ids[1])?.state]
         #expect(states == [.blocked, .ready])
@@ -94,6 +99,24 @@ struct ChangeTests {
         #expect(!again.contains("name=\"typed\" value=\"3\""))
     }
 
+    @Test("A refused operation is stored with its queue, since other queues may have its id")
+    func refusedQueue() throws {
+        var progress = ChangeJobProgress(starts: [:])
+        progress.refused = 1
+        progress.refusals = [BulkRefusal(id: OperationID(), queue: "mail", reason: "is finished")]
+        #expect(try #require(ChangeJobProgress(progress.bytes)).refusals == progress.refusals)
+    }
+
+    @Test("Author and reason of a change are as Redis stores them with operations, in bounded length")
+    func normalized() {
+        let job = ChangeJob(.hold, .matching(""), reason: "two\nlines", by: "Ann Smith", expected: 1)
+        #expect(job.by == "Ann_Smith" && job.reason == "two lines")
+        // A single character of 100,001 scalars
+        let long = "a" + String(repeating: "\u{301}", count: 100_000)
+        let other = ChangeJob(.hold, .matching(""), reason: long, by: long, expected: 1)
+        #expect(other.reason.utf8.count <= 2_000 && other.by.utf8.count <= 256)
+    }
+
     @Test("A viewer changes nothing, an operator removes nothing, and only an admin changes everything")
     func roles() async throws {
         let desk = Desk()
@@ -103,6 +126,15 @@ struct ChangeTests {
         #expect(try await status("/changes/new?action=remove&q=queue:mail&scope=all", .operate) == 403)
         #expect(try await status("/changes/new?action=cancel&scope=all", .operate) == 403)
         #expect(try await status("/changes/new?action=cancel&scope=all", .admin) == 200)
+        // Words that leave out nothing are the same as none.
+        for text in ["+", "queue:*", "name:*+queue:**"] {
+            #expect(try await status("/changes/new?action=cancel&scope=all&q=\(text)", .operate) == 403, "\(text)")
+            #expect(try await status("/changes/new?action=cancel&scope=all&q=\(text)", .admin) == 200, "\(text)")
+        }
+        #expect(try await status("/changes/new?action=cancel&scope=all&state=ready", .operate) == 200)
+        for path in ["/changes/new?action=cancel&scope=all&state=reday", "/export/operations.csv?state=reday"] {
+            #expect(try await status(path, .admin) == 400, "\(path)")
+        }
         let page = try await desk("/changes/new?action=cancel&scope=all").text
         #expect(try await desk("/changes", .post, as: .operate, form: form(page, typed: "1")).status == 403)
         #expect(try await !desk("/ops", as: .viewer).text.contains("name=\"mark\""))

@@ -127,6 +127,26 @@ struct LimitTests {
         for task in tasks { try await task.value }
     }
 
+    @Test("A body is received before its request takes a turn, and each part of an export takes one")
+    func turns() async throws {
+        let desk = Desk()
+        try await desk.enqueue("Send")
+        let limit = desk.site.bodies
+        let bodies = Bodies()
+        let tasks = (0..<Limits.bodiesAtOnce).map { number in
+            Task { try await limit.run { await bodies.work(number) } }
+        }
+        await until(limit, working: Limits.bodiesAtOnce, waiting: 0)
+        let change = Task { try await desk("/queues/pause?queue=mail", .post) }
+        await until(limit, working: Limits.bodiesAtOnce, waiting: 1)
+        #expect(desk.site.requests.load == (0, 0))
+        #expect(try await desk("/export/operations.csv").text.contains("Send"))
+        var begun = bodies.begun.stream.makeAsyncIterator()
+        for _ in tasks { bodies.letGo(try #require(await begun.next())) }
+        for task in tasks { try await task.value }
+        #expect(try await change.value.status == 303)
+    }
+
     @Test("The dashboard is ready while Redis answers, and says so without a login")
     func ready() async throws {
         let desk = Desk()

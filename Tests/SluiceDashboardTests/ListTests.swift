@@ -28,6 +28,26 @@ struct ListTests {
         #expect(text.matches(of: /<tr>/).count == 3)
     }
 
+    @Test("Any number since which operations are new is answered", arguments: [Int64.min, -1, 0, .max])
+    func extremes(_ since: Int64) async throws {
+        let desk = Desk()
+        try await desk.enqueue("Send")
+        #expect(try await desk("/live/ops?since=\(since)").status == 200)
+    }
+
+    @Test("A blocked operation says what it waits for, and a list of an unknown state is refused")
+    func blocked() async throws {
+        let desk = Desk()
+        let first = try await desk.enqueue("Send", "Send")
+        _ = try await desk.enqueue("One", after: [OperationDependency(first[0])])
+        _ = try await desk.enqueue("Two", after: first.map { OperationDependency($0) })
+        let page = try await desk("/ops?state=blocked").text
+        #expect(
+            page.contains("waits for …\(first[0].description.suffix(6))") && page.contains("waits for 2 operations")
+        )
+        #expect(try await desk("/ops?state=reday").status == 400)
+    }
+
     @Test("The times of a list say what they are, also after an update, and a queue without work has a zero")
     func times() async throws {
         let desk = Desk()

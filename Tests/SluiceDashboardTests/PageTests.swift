@@ -157,7 +157,7 @@ struct PageTests {
         )
         let found = try await desk("/ops?q=name:Send&state=ready").text
         #expect(found.contains(">Send<") && !found.contains(">Other<"))
-        #expect(found.contains("1 shown; 2 of 2 compared, 1 found, no more"))
+        #expect(found.contains("1 shown; 2 of 2 scanned, 1 found, no more"))
         #expect(found.contains(" list state:ready name:Send<"))
     }
 

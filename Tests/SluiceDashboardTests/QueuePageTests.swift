@@ -117,7 +117,7 @@ struct QueuePageTests {
         let overview = try await desk("/").text
         #expect(
             overview.contains(/queue mail: paused by cleo, [\w ]+: books; no live worker handles Send: 2 of the next 2/)
-                && overview.contains("1 of 1 do not shrink")
+                && overview.contains("1 of 1 queues do not shrink")
         )
         #expect(try await desk("/queues").text.contains(">stalled<"))
         #expect(try await desk("/queues/show?queue=none").status == 404)

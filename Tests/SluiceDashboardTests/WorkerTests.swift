@@ -180,6 +180,11 @@ struct WorkerTests {
         #expect(try await settings().slots?.value == 7)
         _ = try await send("stop")
         #expect(try await settings().course?.value == .stop)
+        // A question that was opened before the stop does not take it back.
+        for action in ["resume", "quiet"] {
+            #expect(try await desk("/workers/\(action)?id=\(worker)", .post).status == 409)
+        }
+        #expect(try await settings().course?.value == .stop)
     }
 
     @Test(

@@ -34,7 +34,8 @@ package enum URLPasswords {
     /// text.
     package static func masked(json bytes: [UInt8]) -> [UInt8] {
         // A backslash may hide an @ or a slash: "\u0040".
-        guard bytes.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "\\") }) else { return bytes }
+        let mayHave = bytes.contains(UInt8(ascii: "@")) && bytes.firstRange(of: separator) != nil
+        guard mayHave || bytes.contains(UInt8(ascii: "\\")) else { return bytes }
         let limits = JSONLimits(maximumBytes: 4 << 20, maximumDepth: 512, duplicateKeys: .lastWins)
         guard let value = try? JSONValue(parsing: bytes, limits: limits) else {
             return Array(masked(String(decoding: bytes, as: UTF8.self)).utf8)

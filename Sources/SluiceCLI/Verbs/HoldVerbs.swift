@@ -43,7 +43,8 @@ package struct ReleaseVerb: ChangeVerb {
                   \(Program.name) release -w 'queue:mail tag:newsletter'
 
                 A scheduled or retrying operation waits for its time again, if that is still to come. Any other \
-                operation becomes the next one of its priority.
+                operation becomes the next one of its priority. An operation that is blocked, but not held, no longer \
+                waits for its dependencies, and can start before they have ended; groups and their callbacks are refused.
                 """
         )
     }

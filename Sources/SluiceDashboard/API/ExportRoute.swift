@@ -7,7 +7,8 @@ import SluiceOperator
 
 /// All operations of a list as a file, read part by part while the browser takes it.
 struct ExportRoute: Sendable {
-    private static let part = 500
+    /// The operations of a part, each of which may have 2 MB.
+    private static let part = 100
     private static let scanLimit = 100_000
 
     enum Format: String, CaseIterable {
@@ -39,7 +40,7 @@ struct ExportRoute: Sendable {
                 throw PageFailure.notFound("Lists are exported as operations.csv and operations.jsonl.")
             }
             var query = try QueryText.parse(request.fields["q"] ?? "")
-            if let state = request.fields["state"].flatMap(OperationState.init) { query.terms.append(.states([state])) }
+            if let state = try request.fields.state() { query.terms.append(.states([state])) }
             query = try await site.broker.resolving(query)
             return Response(
                 status: .ok,
@@ -60,13 +61,16 @@ struct ExportRoute: Sendable {
             scanLimit: Self.scanLimit,
             leavesOutAbsent: true
         )
-        let view = site.options.view
+        let (view, requests) = (site.options.view, site.requests)
         return ResponseBody { writer in
             if !format.head.isEmpty { try await writer.write(ByteBuffer(string: format.head)) }
             var place: ListWalk.Position?
             repeat {
                 var text = ""
-                place = try await walk.run(from: place) { for detail in $0 { text += format.line(detail, view) } }.next
+                // Each part takes a turn of its own: the response is written after the turn of its request.
+                place = try await requests.run {
+                    try await walk.run(from: place) { for detail in $0 { text += format.line(detail, view) } }.next
+                }
                 if !text.isEmpty { try await writer.write(ByteBuffer(string: text)) }
             } while place != nil
             try await writer.finish(nil)

@@ -7,9 +7,6 @@ import TerminalText
 ///
 /// Without these routes nothing can be changed: a read-only dashboard does not have them.
 struct ActionRoutes: Sendable {
-    /// Redis stores a reason with each operation, so it is short.
-    private static let reasonLength = 500
-
     let routes: Routes
     private var site: Site { routes.site }
 
@@ -27,7 +24,8 @@ struct ActionRoutes: Sendable {
         }
     }
 
-    private func reason(_ form: FormFields) -> String { String((form["reason"] ?? "").prefix(Self.reasonLength)) }
+    /// Redis stores a reason with each operation, so it is short.
+    private func reason(_ form: FormFields) -> String { (form["reason"] ?? "").oneLine }
 
     // MARK: Operations
 
@@ -37,16 +35,17 @@ struct ActionRoutes: Sendable {
         let detail = try await OperationFinder(broker: site.broker).find(text, queue: visit.query["queue"])
         let id = detail.id.description
         let back = site.links.to("ops", id, query: ["queue": detail.queue])
-        guard action.kind.allowed.contains(detail.state) else {
+        guard action.isAllowed(on: detail) else {
             throw PageFailure(
                 status: .conflict,
                 title: "Not possible now",
-                message: "The operation is \(detail.state.rawValue), so it cannot be \(action.kind.participle)."
+                message:
+                    "The \(detail.isGroup ? "group" : "operation") is \(detail.state.rawValue), so it cannot be \(action.kind.participle)."
             )
         }
         return ConfirmationPage(
             place: .operations,
-            question: "\(action.title) this operation?",
+            question: action.question(on: detail),
             subject: parts {
                 tag("b", text: detail.title(visit.view))
                 " in queue \(detail.queue), "
@@ -55,12 +54,14 @@ struct ActionRoutes: Sendable {
                 tag("span", .class("id dim"), text: id)
             },
             effect: action.effect(on: detail),
-            button: action.title,
+            warnings: action.consequence(on: detail).map { [$0] } ?? [],
+            button: action.confirmation(on: detail),
             isFinal: action.isFinal,
             takesReason: action.takesReason,
+            isForced: action.isForced(on: detail),
             target: site.links.to("ops", id, action.rawValue, query: ["queue": detail.queue]),
             back: back,
-            command: [action.kind.verb, "\(detail.queue)/\(id)"]
+            command: [action.kind.verb, "\(detail.queue)/\(id)"] + (action.isForced(on: detail) ? ["--force"] : [])
         ).content
     }
 
@@ -74,7 +75,8 @@ struct ActionRoutes: Sendable {
         let text = try context.parameters.name("id")
         let detail = try await OperationFinder(broker: site.broker).find(text, queue: request.fields["queue"])
         let address = OperationAddress(queue: detail.queue, id: detail.id)
-        let outcome = try await outcome(of: action, on: address, reason: reason(form), by: visitor.name)
+        let terms = CancelRequest(reason: reason(form), by: visitor.name, isForced: form["force"] == "yes")
+        let outcome = try await outcome(of: action, on: address, terms)
         await site.loop.expire()
         guard outcome.result == .done else {
             throw PageFailure(
@@ -95,20 +97,16 @@ struct ActionRoutes: Sendable {
     private func outcome(
         of action: OperationAction,
         on address: OperationAddress,
-        reason: String,
-        by name: String
+        _ terms: CancelRequest
     ) async throws -> OperationOutcome {
         do { try await site.broker.requireAnswer(of: address.queue) } catch {
             throw PageFailure.unavailable("Nothing was changed: \(error)")
         }
-        let request = CancelRequest(reason: reason, by: name)
-        let change = OperationChange(site.broker, action.kind, request)
+        let change = OperationChange(site.broker, action.kind, terms)
         do { return try await change.apply([address.id], queue: address.queue)[0] } catch {
-            throw PageFailure(
-                status: .serviceUnavailable,
-                title: "The change may have been made",
-                message: "Redis was asked, and then: \(error)",
-                notes: ["Look at the operation before you try again."],
+            throw PageFailure.unknownOutcome(
+                "\(error)",
+                of: "operation",
                 command: ["show", "\(address.queue)/\(address.id)"]
             )
         }

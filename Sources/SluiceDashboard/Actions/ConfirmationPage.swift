@@ -14,6 +14,8 @@ struct ConfirmationPage {
     var button: String
     var isFinal: Bool
     var takesReason: Bool
+    /// Whether the change is made by force.
+    var isForced = false
     /// The page that makes the change.
     var target: Link
     /// The page to return to without a change.
@@ -27,6 +29,7 @@ struct ConfirmationPage {
                 tag("p") { subject }
                 tag("p", .class("dim"), text: effect)
                 warnings.map { Notice.markup(.warning, $0) }
+                if isForced { void("input", .named("type", "hidden"), .name("force"), .value("yes")) }
                 if takesReason {
                     tag("label") {
                         "Reason, which others can read; may be empty"

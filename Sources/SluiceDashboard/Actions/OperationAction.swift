@@ -1,5 +1,6 @@
 import Operations
 import SluiceOperator
+import TerminalText
 
 /// A change of one operation.
 enum OperationAction: String, Sendable, CaseIterable {
@@ -19,6 +20,39 @@ enum OperationAction: String, Sendable, CaseIterable {
     var permission: Permission { kind.permission }
 
     var title: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
+
+    /// Whether the action makes an operation start before its time.
+    private func startsNow(_ detail: OperationDetail) -> Bool {
+        self == .retry && [.scheduled, .retrying].contains(detail.state)
+    }
+
+    /// Whether the action is the next step after a cancel that the worker was asked for.
+    func isForced(on detail: OperationDetail) -> Bool {
+        self == .cancel && detail.state == .executing && detail.cancel != nil
+    }
+
+    /// The label of the button at an operation.
+    func title(on detail: OperationDetail) -> String {
+        startsNow(detail) ? "Start now" : isForced(on: detail) ? "Cancel by force" : title
+    }
+
+    /// The label of the button that makes the change.
+    func confirmation(on detail: OperationDetail) -> String {
+        startsNow(detail) || isForced(on: detail) ? title(on: detail) : "\(title) operation"
+    }
+
+    func question(on detail: OperationDetail) -> String {
+        startsNow(detail)
+            ? "Start this operation now?"
+            : "\(title) this operation\(isForced(on: detail) ? " by force" : "")?"
+    }
+
+    /// Whether the state of an operation allows the change.
+    func isAllowed(on detail: OperationDetail) -> Bool {
+        // A group and its callbacks wait for members, whatever an operator does.
+        if self == .release, detail.isGroup || detail.links.callbackNeed != nil { return false }
+        return kind.allowed.contains(detail.state)
+    }
 
     /// Whether Redis stores a reason with the operation.
     var takesReason: Bool { self == .cancel || self == .hold }
@@ -40,7 +74,8 @@ enum OperationAction: String, Sendable, CaseIterable {
         case .retry: "An ended operation starts again with fresh attempts. A retrying or scheduled one starts at once."
         case .hold: "The operation waits until someone releases it. An expiry still counts."
         case .release:
-            "A held operation is the next of its priority, or waits for its time. Another loses its dependencies."
+            "A held operation is the next of its priority, or waits for its time. Another one no longer waits for its "
+                + "dependencies, and can start before they have ended."
         case .remove: "The operation is removed with its arguments, result, errors and log. This cannot be undone."
         }
     }
@@ -51,12 +86,33 @@ enum OperationAction: String, Sendable, CaseIterable {
         case .cancel where detail.isGroup:
             "The waiting members of the group end as cancelled at once, and running ones are asked to stop. The group "
                 + "ends after the last of them."
+        case .cancel where isForced(on: detail):
+            "Its worker was asked to stop it. By force, it ends as cancelled at once, even if the worker is frozen, and what "
+                + "it still writes is refused. A program gets SIGKILL; other code goes on until it stops by itself."
         case .cancel where detail.state == .executing:
             "The operation runs: its worker is asked to stop it, and it ends as cancelled when it stops."
         case .cancel: "The operation waits: it ends as cancelled at once."
         case .retry where detail.state.isTerminal: "The operation starts again with fresh attempts."
         case .retry: "The operation waits for its time: it is ready at once."
-        case .hold, .release, .remove: effect
+        case .release where detail.hold != nil:
+            "The operation is held: it is the next of its priority, or waits for its time."
+        case .release:
+            "The operation no longer waits for its dependencies, and can start before they have ended, or without them."
+        case .hold, .remove: effect
+        }
+    }
+
+    /// The consequence for the operations that depend on this one; nil = none.
+    func consequence(on detail: OperationDetail) -> String? {
+        let count = detail.links.dependentCount
+        guard count > 0 else { return nil }
+        let depend = count == 1 ? "1 operation depends on it" : "\(QuantityText.grouped(count)) operations depend on it"
+        return switch self {
+        case .cancel where count == 1: "\(depend) and is cancelled too, unless its policy says otherwise."
+        case .cancel: "\(depend) and are cancelled too, unless their policies say otherwise."
+        case .remove where !detail.state.isTerminal: "\(depend): the same happens as if it was cancelled."
+        case .hold: "\(depend) and will wait longer."
+        case .retry, .release, .remove: nil
         }
     }
 

@@ -20,9 +20,8 @@ struct RemedyLink: Equatable {
         func change(_ action: OperationAction, _ name: DependencyName) -> (String, Link)? {
             guard visit.may(action.permission) else { return nil }
             let (address, isOwn) = operation(name)
-            let startsNow = isOwn && action == .retry && [.scheduled, .retrying].contains(detail?.state)
             return (
-                startsNow ? "Start now" : isOwn ? action.title : "\(action.title) …\(name.id.short)",
+                isOwn ? detail.map(action.title(on:)) ?? action.title : "\(action.title) …\(name.id.short)",
                 links.to("ops", address.id.description, action.rawValue, query: ["queue": address.queue])
             )
         }

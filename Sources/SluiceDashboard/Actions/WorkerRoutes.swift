@@ -31,9 +31,8 @@ struct WorkerRoutes: Sendable {
         }
     }
 
-    private func confirmation(_ action: WorkerAction, _ visit: Visit) async throws -> PageContent {
-        _ = try action.permission.require(visit.visitor)
-        let worker = try await find(visit.query["id"], visit.reading)
+    /// - Throws: `PageFailure` if the worker does not take the command, such as a resume after a stop.
+    private func require(_ action: WorkerAction, _ worker: WorkerSummary) throws(PageFailure) {
         guard action.isPossible(worker) else {
             throw PageFailure(
                 status: .conflict,
@@ -41,6 +40,12 @@ struct WorkerRoutes: Sendable {
                 message: "Worker \(worker.label) is \(worker.phaseText)."
             )
         }
+    }
+
+    private func confirmation(_ action: WorkerAction, _ visit: Visit) async throws -> PageContent {
+        _ = try action.permission.require(visit.visitor)
+        let worker = try await find(visit.query["id"], visit.reading)
+        try require(action, worker)
         let slots = action == .slots ? ["\(worker.info?.slots ?? SluiceDefaults.slots)"] : []
         return ConfirmationPage(
             place: .workers,
@@ -88,6 +93,7 @@ struct WorkerRoutes: Sendable {
         let visitor = try action.permission.require(context.visitor)
         let command = try action.command(slots: try await request.form()["slots"])
         let worker = try await find(request.fields["id"], await site.loop.current())
+        try require(action, worker)
         let isStored: Bool
         do {
             isStored = try await site.broker.control(command, worker: worker, by: visitor.name)

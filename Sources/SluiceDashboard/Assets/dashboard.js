@@ -41,8 +41,17 @@
     return hours > 0 ? hours + "h" + minutes + "m" : minutes > 0 ? minutes + "m" + (whole % 60) + "s" : whole + "s";
   }
 
+  function clockText(time) {
+    return new Date(time).toISOString().slice(11, 19) + " UTC";
+  }
+
   function showBadge() {
-    if (main().dataset.age === "") return;
+    // A page that says why it has no data, such as that of an operation that was removed.
+    badge.hidden = main().dataset.age === "";
+    if (badge.hidden) {
+      pause.hidden = true;
+      return;
+    }
     const age = durationText(Math.max(0, Date.now() - shown) / 1000);
     const isLive = main().dataset.live === "yes";
     const state = isPaused ? "paused" : silence ? "offline" : failure ? "stale" : isLive ? way : "read";
@@ -52,8 +61,8 @@
     // A screen reader reads each change of the state.
     if (badgeState.textContent !== state) badgeState.textContent = state;
     badgeText.textContent = isOld ? "data " + age + " old" : age + " ago";
-    badge.title = silence || failure || "Read at " + new Date(shown).toLocaleTimeString();
-    showOutage(silence && !isPaused ? silence + " This page shows the state of " + new Date(shown).toLocaleTimeString() + ". The page tries again by itself." : "");
+    badge.title = silence || failure || "Read at " + clockText(shown);
+    showOutage(silence && !isPaused ? silence + " This page shows the state of " + clockText(shown) + ". The page tries again by itself." : "");
   }
 
   function showOutage(text) {
@@ -70,10 +79,15 @@
     return element.dataset.hold === "yes" && element.querySelector("tbody:hover") !== null;
   }
 
+  function parsed(html) {
+    const page = new DOMParser().parseFromString(html, "text/html").getElementById("page");
+    if (!page) throw new Error("the answer is no page of the dashboard");
+    return page;
+  }
+
   function replace(html) {
     const old = main();
-    const next = new DOMParser().parseFromString(html, "text/html").getElementById("page");
-    if (!next) return;
+    const next = parsed(html);
     for (const details of old.querySelectorAll("details[id]")) {
       const same = next.querySelector("#" + CSS.escape(details.id));
       if (same) same.open = details.open;
@@ -97,8 +111,7 @@
   // Rows of a list stay where they are. Only the cells that the server sent again change.
   function refreshRows(html) {
     const old = main();
-    const next = new DOMParser().parseFromString(html, "text/html").getElementById("page");
-    if (!next) return;
+    const next = parsed(html);
     const rows = new Map(listRows(old).map((row) => [rowLink(row), row]));
     for (const fresh of listRows(next)) {
       const row = rows.get(rowLink(fresh));
@@ -166,7 +179,8 @@
       const response = await fetch(from, { headers, cache: "no-store" });
       silence = "";
       if (response.status === 304) return;
-      if (response.status === 401) return location.reload();
+      // Another address is that of a login, of the dashboard or of what is before it.
+      if (response.status === 401 || response.redirected) return location.reload();
       if (response.status >= 500) throw new Error(response.statusText || "status " + response.status);
       const html = await response.text();
       if (!isPaused && !isInUse(main())) {

@@ -4,8 +4,8 @@
   const most = 12;
   const pages = { v: "Overview", o: "Operations", q: "Queues", w: "Workers", e: "Events", d: "Doctor" };
   const help = [
-    ["g o", "operations"], ["g q", "queues"], ["g w", "workers"], ["g v", "overview"], ["g e", "events"],
-    ["/", "the query, here or of the operations"], ["j k", "next, previous row"], ["Enter", "open the row"], ["x", "check the row"],
+    ["g o", "operations"], ["g q", "queues"], ["g w", "workers"], ["g v", "overview"], ["g e", "events"], ["g d", "doctor"],
+    ["/", "the query, here or of the operations"], ["j k", "next, previous row"], ["Enter", "open the row"], ["x", "mark the row"],
     ["?", "this help"],
   ];
 
@@ -132,7 +132,7 @@
   function matches() {
     const { field, part } = typed();
     if (!words || (field === null && part === "")) return [];
-    const known = field === null ? words.fields : words.values[field] ?? [];
+    const known = field === null ? words.fields : Object.hasOwn(words.values, field) ? words.values[field] : [];
     const start = part.replace(/^["']/, "").toLowerCase();
     return known.filter((word) => word.toLowerCase().startsWith(start) && word !== part).slice(0, most)
       .map((word) => (field === null ? word : quoted(word)));

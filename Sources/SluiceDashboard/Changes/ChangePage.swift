@@ -165,7 +165,11 @@ struct ChangePage {
         let rows = progress.refusals.map { refusal in
             [
                 Cell("Operation", "id") {
-                    tag("a", .href(visit.links.to("ops", refusal.id.description)), text: refusal.id.description)
+                    tag(
+                        "a",
+                        .href(visit.links.to("ops", refusal.id.description, query: ["queue": refusal.queue])),
+                        text: refusal.id.description
+                    )
                 },
                 .text("Reason", refusal.reason),
             ]

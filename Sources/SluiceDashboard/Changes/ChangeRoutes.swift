@@ -5,8 +5,6 @@ import TerminalText
 
 /// The pages of changes of many operations, and the requests that begin them.
 struct ChangeRoutes: Sendable {
-    private static let reasonLength = 500
-
     let routes: Routes
     private var site: Site { routes.site }
 
@@ -44,12 +42,15 @@ struct ChangeRoutes: Sendable {
         let target = try ChangeTarget(form)
         try require(target, context.visitor)
         guard let visitor = context.visitor, let id = form["change"].flatMap({ OperationID($0) }),
-            let shown = form["count"].flatMap(Int.init), form["digest"] == target.digest(count: shown)
+            let shown = form["count"].flatMap(Int.init), shown >= 0, form["digest"] == target.digest(count: shown)
         else { throw refusal("The change is not the one that the plan has shown.", target, form) }
         let typed = (form["typed"] ?? "").filter { !" ,.'\u{A0}\u{202F}".contains($0) }
         guard typed == "\(shown)" else {
             throw refusal("Type \(shown) to confirm. The field had “\(form["typed"] ?? "")”.", target, form)
         }
+        // The form was sent before, and the answer may have been lost.
+        let place = site.links.to("changes", id.description)
+        guard try await site.broker.changes(id).changes.isEmpty else { return Response.seeOther(place) }
         let plan = try await plan(target)
         guard plan.count > 0 else {
             throw refusal("No operation is left that can be \(target.action.kind.participle).", target, form)
@@ -66,7 +67,7 @@ struct ChangeRoutes: Sendable {
             target.action.kind,
             target.target,
             spread: try spread(form, target),
-            reason: String((form["reason"] ?? "").prefix(Self.reasonLength)),
+            reason: form["reason"] ?? "",
             by: visitor.name,
             from: site.options.machine,
             expected: plan.count
@@ -77,7 +78,7 @@ struct ChangeRoutes: Sendable {
         }
         await site.changes.start()
         await site.loop.expire()
-        return Response.seeOther(site.links.to("changes", id.description))
+        return Response.seeOther(place)
     }
 
     private func spread(_ form: FormFields, _ target: ChangeTarget) throws -> Duration? {

@@ -10,10 +10,16 @@ struct ChangeTarget {
     /// The query and the tab of the list from which the request comes.
     let typed: String
     let state: OperationState?
+    /// Whether the change is for all operations of the namespace, which needs an admin.
+    let isForAll: Bool
 
     init(_ action: OperationAction, _ target: ChangeJob.Target) {
         (self.action, self.target, state) = (action, target, nil)
-        if case .matching(let text) = target { typed = text } else { typed = "" }
+        if case .matching(let text) = target {
+            (typed, isForAll) = (text, (try? QueryText.parse(text))?.isUnlimited ?? true)
+        } else {
+            (typed, isForAll) = ("", false)
+        }
     }
 
     /// - Throws: `PageFailure` if the request names no change.
@@ -23,14 +29,17 @@ struct ChangeTarget {
         }
         self.action = action
         typed = fields["q"] ?? ""
-        state = fields["state"].flatMap(OperationState.init)
+        state = try fields.state()
         let marks = (fields["ids"] ?? "").split(separator: ",").map(String.init) + fields.all("mark")
         if fields["scope"] == "marked" || (fields["scope"] == nil && !marks.isEmpty) {
             target = .marked(try Self.addresses(marks))
+            isForAll = false
         } else {
             let words = (state.map { ["state:" + $0.rawValue] } ?? []) + (typed.isEmpty ? [] : [typed])
             target = .matching(words.joined(separator: " "))
-            do { _ = try QueryText.parse(typed) } catch { throw .badRequest("\(error)") }
+            do { isForAll = try QueryText.parse(typed).isUnlimited && state == nil } catch {
+                throw .badRequest("\(error)")
+            }
         }
     }
 
@@ -46,9 +55,6 @@ struct ChangeTarget {
         var seen: Set<OperationAddress> = []
         return addresses.filter { seen.insert($0).inserted }
     }
-
-    /// Whether the change is for all operations of the namespace, which needs an admin.
-    var isForAll: Bool { target == .matching("") }
 
     /// The rights that the change needs.
     var permissions: [Permission] { [action.permission] + (isForAll ? [.all] : []) }

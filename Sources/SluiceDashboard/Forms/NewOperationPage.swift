@@ -22,7 +22,7 @@ struct NewOperationPage {
                 tag(
                     "p",
                     .class("dim"),
-                    text: "The next page has fields for the arguments that the last ones of this name had."
+                    text: "The next page has fields for the arguments of recent operations with this name."
                 )
                 FormField("Name", "name", form).line(list: "names")
                 OperationFields.suggestions("names", site.words.names(board))

@@ -63,7 +63,7 @@ struct RerunPage {
             ) {
                 tag("h1", text: "Enqueue this operation again?")
                 tag("p") {
-                    "A new operation, with an id of its own, that names this one: "
+                    "This enqueues a copy with a new id, which stores the id of this operation: "
                     tag("b", text: title)
                     " in queue \(detail.queue), "
                     StateView.markup(detail.state)

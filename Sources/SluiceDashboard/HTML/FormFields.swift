@@ -1,3 +1,5 @@
+import Operations
+
 /// The fields of a query or of a form, in `application/x-www-form-urlencoded`.
 ///
 /// Wrong escapes stay as they are, and bytes that are not UTF-8 are replaced.
@@ -46,5 +48,16 @@ struct FormFields: Sendable, Equatable {
             }
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension FormFields {
+    /// The state that a list is limited to; nil = all states.
+    ///
+    /// - Throws: `PageFailure` for an unknown state: all operations would be more than what was meant.
+    func state() throws(PageFailure) -> OperationState? {
+        guard let text = self["state"] else { return nil }
+        guard let state = OperationState(rawValue: text) else { throw .badRequest("There is no state \(text).") }
+        return state
     }
 }

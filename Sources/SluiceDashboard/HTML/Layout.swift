@@ -231,7 +231,7 @@ struct Layout: Sendable {
 
     private func footer(_ page: PageContent) -> Markup {
         tag("footer") {
-            if let words = page.command { CommandLineView.markup(words, label: "The same in a terminal") }
+            if let words = page.command { CommandLineView(site).markup(words, label: "The same in a terminal") }
             if let visitor {
                 tag("div", .class("dim")) {
                     "\(visitor.name), \(site.options.isReadOnly ? "read only" : visitor.role.rawValue)"

@@ -16,19 +16,30 @@ enum Notice {
     }
 }
 
-/// A command to copy.
-enum CommandLineView {
+/// Commands to copy. They name the namespace, since the terminal may have another one.
+struct CommandLineView {
+    let namespace: String
+
+    init(_ site: Site) { namespace = site.options.namespace }
+
     /// - Parameter words: the words after the name of the program.
-    static func markup(_ words: [String], label: String? = nil) -> Markup {
+    func markup(_ words: [String], label: String? = nil) -> Markup {
         markup(text: Program.command(words), label: label)
     }
 
-    static func markup(text: String, label: String? = nil) -> Markup {
-        tag("div", .class("command")) {
+    func markup(text: String, label: String? = nil) -> Markup {
+        let text = placed(text)
+        return tag("div", .class("command")) {
             if let label { tag("span", .class("dim"), text: label) }
             tag("code", text: text)
             tag("button", .named("type", "button"), .class("quiet copy"), .flag("hidden"), .copied(text), text: "Copy")
         }
+    }
+
+    private func placed(_ text: String) -> String {
+        let name = Program.name + " "
+        guard text.hasPrefix(name), namespace != SluiceDefaults.namespace else { return text }
+        return Program.command(["-N", namespace]) + " " + text.dropFirst(name.count)
     }
 }
 

@@ -40,11 +40,11 @@ struct ListRefresh {
     }
 
     @MarkupBuilder private var news: Markup {
-        let since = visit.query["since"].flatMap { Int64($0) }
+        let since = visit.query["since"].flatMap { Int64($0) }.flatMap { $0 < 0 ? nil : $0 }
         let new = since.map { ListArrivals.mark(view.query, board.snapshot) - $0 } ?? 0
         if new > 0 {
             view.query.filtersRows
-                ? "\(QuantityText.grouped(new)) new to compare – " : "\(QuantityText.grouped(new)) new – "
+                ? "\(QuantityText.grouped(new)) new to scan – " : "\(QuantityText.grouped(new)) new – "
             tag("a", .href(view.link(visit.links)), text: "Show")
         }
     }

@@ -37,7 +37,7 @@ struct DoctorPage {
             } else {
                 Empty.markup(
                     "The doctor looks for lost or duplicated operations, wrong counters, leases and settings of Redis. "
-                        + "It changes nothing, and looks at each finding three times."
+                        + "It changes nothing, and confirms each finding twice."
                 )
             }
         }
@@ -98,14 +98,14 @@ struct DoctorFindings {
 
     @MarkupBuilder private func remedy(_ diagnosis: Diagnosis) -> Markup {
         if diagnosis.repair != nil {
-            CommandLineView.markup(text: Diagnosis.command, label: diagnosis.repair)
+            CommandLineView(visit.site).markup(text: Diagnosis.command, label: diagnosis.repair)
         } else if let page = page(diagnosis) {
             // A page that only shows something is linked above.
             if page.isChange { tag("div", .class("remedies")) { page.markup } }
         } else if let fix = diagnosis.fix {
             // A remedy in words is nothing to copy.
             if ["\(Program.name) ", "redis-cli "].contains(where: fix.hasPrefix) {
-                CommandLineView.markup(text: fix, label: "try")
+                CommandLineView(visit.site).markup(text: fix, label: "try")
             } else {
                 tag("p", .class("dim"), text: "try: " + fix)
             }

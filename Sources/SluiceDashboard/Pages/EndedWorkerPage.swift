@@ -87,8 +87,8 @@ struct EndedWorkerPage {
                         tag("b", text: "No worker has this id now.")
                         " If one had it, it has ended. "
                     }
-                    "Redis knows workers that run and those that were lost within 24 hours. Of a worker that has ended it "
-                        + "forgets all, also which operations it ran."
+                    "Redis knows workers that run and those that were lost within 24 hours. It keeps nothing "
+                        + "of a worker that has ended, not even which operations it ran."
                 }
                 successor
                 facts

@@ -1,9 +1,9 @@
 /// The page in place of one that cannot be shown.
 struct FailurePage: Sendable {
     let failure: PageFailure
-    let links: Links
+    let site: Site
 
-    init(_ failure: PageFailure, _ links: Links) { (self.failure, self.links) = (failure, links) }
+    init(_ failure: PageFailure, _ site: Site) { (self.failure, self.site) = (failure, site) }
 
     var content: PageContent {
         PageContent(failure.title, isLive: false) {
@@ -13,13 +13,13 @@ struct FailurePage: Sendable {
                 for note in failure.notes { tag("p", .class("dim"), text: note) }
                 if failure.offersLogin { login }
                 if let next = failure.next { tag("a", .class("button main"), .href(next.link), text: next.title) }
-                if let command = failure.command { CommandLineView.markup(command) }
+                if let command = failure.command { CommandLineView(site).markup(command) }
             }
         }
     }
 
     private var login: Markup {
-        tag("form", .class("search"), .named("method", "post"), .action(links.to("login"))) {
+        tag("form", .class("search"), .named("method", "post"), .action(site.links.to("login"))) {
             void(
                 "input",
                 .named("type", "password"),

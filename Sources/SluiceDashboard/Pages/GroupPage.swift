@@ -146,11 +146,11 @@ struct GroupPage {
                 let more = group.progress.failed - members.failed.count
                 if more > 0 { tag("p", .class("more dim"), text: "\(QuantityText.grouped(more)) more") }
                 if let dead = members.failed.first(where: { $0.state == .dead }) {
-                    CommandLineView.markup(
+                    CommandLineView(visit.site).markup(
                         dead.isGroup ? ["group", "show", "\(dead.queue)/\(dead.id)"] : ["errors", "group:\(address)"],
                         label: "errors"
                     )
-                    CommandLineView.markup(["retry", "-w", "group:\(address) state:dead"], label: "retry")
+                    CommandLineView(visit.site).markup(["retry", "-w", "group:\(address) state:dead"], label: "retry")
                 }
             }
         }

@@ -51,7 +51,7 @@ struct GroupsPage {
             if groups.isEmpty {
                 Empty.markup(
                     includesEnded ? "There is no group here." : "There is no open group here.",
-                    command: ["group", "open", "NAME"]
+                    command: (["group", "open", "NAME"], visit.site)
                 )
             } else {
                 TableView.markup("Groups", Self.columns, groups.map(row))

@@ -11,10 +11,11 @@ struct LogPanel {
     let isFollowed: Bool
     let file: Link
     let command: [String]
+    let site: Site
 
-    init(_ lines: [LogLine], from first: Int, isFollowed: Bool, file: Link, command: [String]) {
+    init(_ lines: [LogLine], from first: Int, isFollowed: Bool, file: Link, command: [String], _ site: Site) {
         (self.lines, self.first, self.isFollowed) = (lines, first, isFollowed)
-        (self.file, self.command) = (file, command)
+        (self.file, self.command, self.site) = (file, command, site)
     }
 
     @MarkupBuilder var markup: Markup {
@@ -28,7 +29,7 @@ struct LogPanel {
                     if isFollowed { follow }
                     tag("a", .href(file), .flag("download"), text: "Download")
                 }
-                CommandLineView.markup(command)
+                CommandLineView(site).markup(command)
             }
         }
     }

@@ -28,7 +28,7 @@ struct NeighboursPanel {
                 tag("p") { tag("a", .href(visit.links.group(group)), text: "Progress and members by state") }
             }
             tag("p") { tag("a", .href(graphPage), text: "Whole graph") }
-            CommandLineView.markup(["graph", "\(detail.queue)/\(detail.id)"])
+            CommandLineView(visit.site).markup(["graph", "\(detail.queue)/\(detail.id)"])
         }
     }
 

@@ -1,6 +1,7 @@
 import Operations
 import Selectors
 import SluiceOperator
+import TerminalText
 
 /// Finds the operation of a page.
 struct OperationFinder {
@@ -27,13 +28,22 @@ struct OperationFinder {
             }
             return OperationAddress(queue: queue, id: id)
         }
-        guard let reference = IDReference(text), let finding = try await OperationLookup(broker).find([reference]).first
+        guard let reference = IDReference(text),
+            let finding = try await OperationLookup(broker, isBounded: true).find([reference]).first
         else {
             throw PageFailure.notFound("An operation is named by its id, or by the last 6 or more characters of it.")
         }
         switch finding {
         case .found(let address): return address
-        case .notFound: throw PageFailure.notFound("There is no operation \(reference.shown).")
+        case .notFound:
+            let notes = [
+                "For the end of an id, the newest \(QuantityText.grouped(OperationLookup.newest)) operations of each "
+                    + "state and queue are searched."
+            ]
+            throw PageFailure.notFound(
+                "There is no operation \(reference.shown).",
+                notes: reference.id == nil ? notes : []
+            )
         case .ambiguous(let places):
             throw PageFailure(
                 status: .multipleChoices,

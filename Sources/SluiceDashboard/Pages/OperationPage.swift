@@ -86,9 +86,11 @@ struct OperationPage {
 
     private var actions: Markup? {
         let offered = OperationAction.allCases.filter {
-            $0.kind.allowed.contains(detail.state) && visit.may($0.permission)
+            $0.isAllowed(on: detail) && visit.may($0.permission)
         }
-        let buttons = offered.map { (isFinal: $0.isFinal, $0.rawValue, $0.title, $0.buttonClass(in: detail.state)) }
+        let buttons = offered.map {
+            (isFinal: $0.isFinal, $0.rawValue, $0.title(on: detail), $0.buttonClass(in: detail.state))
+        }
         var forms: [(String, String, String)] = []
         if detail.links.group == nil {
             if detail.state.isWaiting, visit.may(.edit) { forms.append(("edit", "Edit", "button")) }
@@ -188,7 +190,8 @@ struct OperationPage {
             from: log.first,
             isFollowed: !detail.state.isTerminal,
             file: visit.links.to("ops", id, "files", "log.txt", query: ["queue": detail.queue]),
-            command: ["logs", "\(detail.queue)/\(id)"]
+            command: ["logs", "\(detail.queue)/\(id)"],
+            visit.site
         ).markup
     }
 

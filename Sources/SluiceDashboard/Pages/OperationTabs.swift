@@ -12,9 +12,9 @@ struct OperationsView {
     /// The typed query with the state of the tab.
     let query: OperationQuery
 
-    init(_ visit: Visit) throws(QueryError) {
+    init(_ visit: Visit) throws {
         typed = visit.query["q"] ?? ""
-        state = visit.query["state"].flatMap(OperationState.init)
+        state = try visit.query.state()
         cursor = visit.query["cursor"]
         var query = try QueryText.parse(typed)
         if let state { query.terms.append(.states([state])) }

@@ -27,7 +27,7 @@ struct OperationsPage {
         self.visit = visit
         board = try visit.board()
         typed = visit.query["q"] ?? ""
-        state = visit.query["state"].flatMap(OperationState.init)
+        state = try visit.query.state()
         do { try await read() } catch let failure as QueryError { error = "\(failure)" } catch let failure
             as LookupFailure
         {
@@ -174,7 +174,7 @@ struct OperationsPage {
                 }
                 if state != nil || !typed.isEmpty { tag("a", .href(visit.links.to("ops")), text: "All operations") }
             }
-            if state == nil, typed.isEmpty { CommandLineView.markup(["enqueue", "noop"]) }
+            if state == nil, typed.isEmpty { CommandLineView(visit.site).markup(["enqueue", "noop"]) }
         }
     }
 

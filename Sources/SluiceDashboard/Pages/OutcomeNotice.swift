@@ -10,7 +10,7 @@ enum OutcomeNotice: String, CaseIterable {
         switch self {
         case .cancelled: "Cancelled."
         case .requested: "The cancel is requested. The operation ends when its worker, or its last member, has stopped."
-        case .retried: "The operation runs again with fresh attempts, or at once."
+        case .retried: "The operation is ready, with fresh attempts if it had ended."
         case .held: "The operation is held until it is released."
         case .released: "The operation is released."
         case .removed: "The operation is removed."

@@ -95,11 +95,11 @@ struct OverviewPage {
         tag("div") {
             tag("dt", text: "done in")
             tag("dd") {
-                longest?.seconds == nil ? "–" : longest?.text ?? "–"
+                longest?.seconds == nil ? others > 0 ? "never:" : "–" : longest?.text ?? "–"
                 if others > 0 {
                     let hint = "The number of queues that grow, or from which nothing goes out"
                     tag("a", .class("warning"), .href(visit.links.to("queues")), .title(hint)) {
-                        tag("small", text: " \(others) of \(estimates.count) do not shrink")
+                        tag("small", text: " \(others) of \(estimates.count) queues do not shrink")
                     }
                 }
             }

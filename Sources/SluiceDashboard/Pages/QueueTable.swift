@@ -16,7 +16,10 @@ struct QueueTable {
         let shown = limit.map { Array(all.prefix($0)) } ?? all
         return parts {
             all.isEmpty
-                ? Empty.markup("No queue yet. The first operation makes one:", command: ["enqueue", "noop"])
+                ? Empty.markup(
+                    "No queue yet. The first operation makes one:",
+                    command: (["enqueue", "noop"], visit.site)
+                )
                 : SortedTable.markup("Queues", columns, shown.map(row), classes: "queues")
             if shown.count < all.count {
                 tag("p", .class("more")) {
@@ -121,7 +124,13 @@ struct QueueTable {
     private func running(_ queue: QueueSnapshot) -> Cell {
         let count = queue.counts[.executing] ?? 0
         let limit = queue.limits.concurrency.map { "/" + QuantityText.grouped($0) } ?? ""
-        return .measure("Running", QuantityText.grouped(count) + limit, role: count > 0 ? .executing : .dim)
+        let lost = queue.lostOperations
+        let text = QuantityText.grouped(count) + limit
+        guard lost > 0 else { return .measure("Running", text, role: count > 0 ? .executing : .dim) }
+        return Cell("Running", "number " + (lost < count ? TextRole.executing : .dead).className) {
+            text
+            tag("small", .class("dead"), text: " \(QuantityText.grouped(lost)) lost")
+        }
     }
 }
 
@@ -141,10 +150,11 @@ enum Measure {
 
 /// A sentence in place of an empty list.
 enum Empty {
-    static func markup(_ text: String, command: [String]? = nil) -> Markup {
+    /// - Parameter command: the words of a command that may help, and the dashboard that shows it.
+    static func markup(_ text: String, command: (words: [String], site: Site)? = nil) -> Markup {
         tag("div", .class("empty")) {
             tag("p", text: text)
-            if let command { CommandLineView.markup(command) }
+            if let command { CommandLineView(command.site).markup(command.words) }
         }
     }
 }

@@ -69,7 +69,7 @@ struct SchedulePage {
         let sentence = "\(schedule.id) " + ScheduleText.sentence(schedule, now: now)
         let isGood = schedule.state == .active || schedule.state == .over
         isGood ? tag("p", text: sentence) : Notice.markup(schedule.state == .stopped ? .bad : .warning, sentence)
-        if let fix = ScheduleText.fix(schedule) { CommandLineView.markup(text: fix, label: "Try") }
+        if let fix = ScheduleText.fix(schedule) { CommandLineView(visit.site).markup(text: fix, label: "Try") }
         if schedule.state == .active, let queue {
             if queue.liveWorkers.isEmpty {
                 Notice.markup(.warning, "No worker serves queue \(schedule.queue), so nothing is enqueued.")

@@ -27,8 +27,7 @@ struct SchedulesPage {
         let broker = visit.site.broker
         let rows: [ScheduleRow]
         if let queue {
-            let known = board.snapshot.queues.map(\.queue)
-            guard known.contains(queue) else { throw LookupFailure.unknownQueue(queue, known: known) }
+            _ = try board.snapshot.queue(queue)
             rows = ScheduleRow.sorted(
                 try await broker.allSchedules(queue: queue).map { ScheduleRow(queue: queue, $0) }
             )
@@ -50,7 +49,10 @@ struct SchedulesPage {
                 if queue != nil { tag("a", .href(visit.links.to("schedules")), text: "All queues") }
             }
             if schedules.isEmpty {
-                Empty.markup("No schedule.", command: ["schedule", "add", "ID", "NAME", "--every", "10m"])
+                Empty.markup(
+                    "No schedule.",
+                    command: (["schedule", "add", "ID", "NAME", "--every", "10m"], visit.site)
+                )
             } else {
                 visit.may(.pause) ? form : tag("section") { table }
                 legend

@@ -42,7 +42,7 @@ struct WaitPanel {
             }
         }
         for (advice, page) in all where page == nil {
-            CommandLineView.markup(text: advice.remedy.command, label: "try")
+            CommandLineView(visit.site).markup(text: advice.remedy.command, label: "try")
         }
     }
 

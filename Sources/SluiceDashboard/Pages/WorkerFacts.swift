@@ -41,7 +41,11 @@ struct WorkerFacts {
         FactLine.markup("process") { "\(info.host) pid \(info.pid)" }
         FactLine.markup("version") { info.version }
         if let build = info.build { FactLine.markup("build") { build } }
-        FactLine.markup("up for") { DurationText.short(.milliseconds(max(0, now - info.startedAt))) }
+        if worker.isLost {
+            FactLine.markup("started") { TimeView.markup(info.startedAt, now: now) }
+        } else {
+            FactLine.markup("up for") { DurationText.short(.milliseconds(max(0, now - info.startedAt))) }
+        }
         FactLine.markup("memory") { QuantityText.bytes(info.residentBytes) }
         FactLine.markup("slots") { QuantityText.grouped(info.slots) }
         FactLine.markup("handles") { info.handles.joined(separator: ", ") }

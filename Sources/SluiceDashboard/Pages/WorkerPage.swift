@@ -68,7 +68,7 @@ struct WorkerPage {
             if worker.isLost {
                 let outlook = LostOutlook(of: worker, in: board.snapshot.queues)
                 Notice.markup(.bad, "This worker is lost: its lease has run out; \(outlook.text).")
-                outlook.remedies.map { CommandLineView.markup(text: $0.command, label: "try") }
+                outlook.remedies.map { CommandLineView(visit.site).markup(text: $0.command, label: "try") }
             }
             tag("div", .class("columns")) {
                 tag("div") {
@@ -102,7 +102,13 @@ struct WorkerPage {
         let running = board.executing.filter { $0.row.worker == worker.id }
         let slots = worker.info?.slots ?? worker.inFlight
         return tag("section") {
-            tag("h2", text: "\(QuantityText.grouped(worker.inFlight)) of \(QuantityText.grouped(slots)) slots in use")
+            let held = worker.inFlight
+            tag(
+                "h2",
+                text: worker.isLost
+                    ? "It held \(QuantityText.operations(held)) when it was lost"
+                    : "\(QuantityText.grouped(held)) of \(QuantityText.grouped(slots)) slots in use"
+            )
             SlotChart.markup(
                 running.map(run) + ended.map { SlotChart.Run($0, now: now) },
                 slots: slots,
@@ -114,7 +120,7 @@ struct WorkerPage {
                 .class("dim"),
                 text: "One lane for each slot, in the order of starts"
                     + (slots > SlotChart.mostLanes ? ", the first \(SlotChart.mostLanes)" : "")
-                    + ". Of what has ended, the newest \(EndedRuns.most) of each queue and state are looked at."
+                    + ". Of those that have ended, it has only the newest \(EndedRuns.most) of each queue and state."
             )
             if running.isEmpty {
                 Empty.markup("This worker runs nothing.")

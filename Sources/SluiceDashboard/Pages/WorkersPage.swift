@@ -21,7 +21,10 @@ struct WorkersPage {
             }
             tag("section") {
                 board.workers.isEmpty
-                    ? Empty.markup("No worker runs, so nothing is executed. Start one:", command: ["worker"])
+                    ? Empty.markup(
+                        "No worker runs, so nothing is executed. Start one:",
+                        command: (["worker"], visit.site)
+                    )
                     : TableView.markup("Workers", Self.columns, board.workers.map(row))
             }
             hosts
@@ -66,9 +69,13 @@ struct WorkersPage {
             .measure("Finished", info.map { QuantityText.grouped($0.finished) } ?? "–"),
             .measure("Failed", info.map { QuantityText.grouped($0.failed) } ?? "–", role: .dead),
             .measure("Heartbeat", Measure.milliseconds(worker.beatAgeMilliseconds)),
-            .measure("Up for", info.map { DurationText.short(.milliseconds(max(0, now - $0.startedAt))) } ?? "–").minor,
+            .measure("Up for", info.flatMap { upTime(of: worker, $0, now) } ?? "–").minor,
             BuildCell.cell(info).minor,
         ]
+    }
+
+    private func upTime(of worker: WorkerSummary, _ info: WorkerInfo, _ now: Int64) -> String? {
+        worker.isLost ? nil : DurationText.short(.milliseconds(max(0, now - info.startedAt)))
     }
 
     private func state(_ worker: WorkerSummary) -> Cell {

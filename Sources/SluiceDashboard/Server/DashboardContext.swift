@@ -40,6 +40,8 @@ enum Limits {
     static let connections = 2_000
     /// The most streams of events.
     static let streams = 1_000
+    /// The most bodies that are received at once.
+    static let bodiesAtOnce = 32
     /// The most requests that read at once, and that wait for their turn.
     static let requestsAtOnce = 16
     static let requestsWaiting = 1_000

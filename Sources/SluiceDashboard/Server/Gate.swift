@@ -23,10 +23,12 @@ struct Gate: RouterMiddleware {
             try requireLogin(request, context)
             try checkOrigin(request, isFromProgram: !isMounted && visitors.hasToken)
             // Requests without a login read nothing, and a slow one must not take the turn of others.
-            response =
-                context.visitor == nil
-                ? try await next(request, context)
-                : try await site.requests.run { [context] in try await next(request, context) }
+            if context.visitor == nil {
+                response = try await next(request, context)
+            } else {
+                let request = try await received(request)
+                response = try await site.requests.run { [context] in try await next(request, context) }
+            }
         } catch {
             response = answer(failure(error), request, context)
         }
@@ -38,6 +40,16 @@ struct Gate: RouterMiddleware {
         }
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = ResponseRules.noStore }
         return response
+    }
+
+    /// The request with its whole body, so that a slow one takes no turn of those that read.
+    private func received(_ request: Request) async throws -> Request {
+        guard ![.get, .head].contains(request.method) else { return request }
+        return try await site.bodies.run {
+            var request = request
+            _ = try await request.collectBody(upTo: Limits.operationForm)
+            return request
+        }
     }
 
     private func checkHost(_ request: Request) throws(PageFailure) {
@@ -111,7 +123,7 @@ struct Gate: RouterMiddleware {
         if request.uri.path.hasPrefix(site.options.basePath + "/api/") {
             return .json(APIError.object(failure), status: failure.status)
         }
-        let page = FailurePage(failure, site.links).content
+        let page = FailurePage(failure, site).content
         let layout = Layout(site: site, visitor: context.visitor, theme: request.theme)
         return .html(layout.document(page), status: failure.status)
     }

@@ -33,6 +33,17 @@ struct PageFailure: Error, Equatable {
         PageFailure(status: .forbidden, title: "Not allowed", message: message)
     }
 
+    /// - Parameter object: what the change is about.
+    static func unknownOutcome(_ reason: String, of object: String = "page", command: [String]? = nil) -> PageFailure {
+        PageFailure(
+            status: .serviceUnavailable,
+            title: "The change may have been made",
+            message: "Redis was asked, and then: \(reason)",
+            notes: ["Look at the \(object) before you try again."],
+            command: command
+        )
+    }
+
     static func unavailable(_ reason: String) -> PageFailure {
         PageFailure(
             status: .serviceUnavailable,
@@ -62,7 +73,10 @@ struct PageFailure: Error, Equatable {
         case let failure as PageFailure: self = failure
         case let error as QueryError: self = .badRequest("\(error)")
         case let failure as LookupFailure: self = .lookup(failure)
+        case let error as AbsentQueues:
+            self.init(status: .serviceUnavailable, title: "A node does not answer", message: error.sentence)
         case let error as OperationsError where error.code == .unavailable: self = .unavailable(error.message)
+        case let error as OperationsError where error.code == .outcomeUnknown: self = .unknownOutcome(error.message)
         case let error as OperationsError where [.invalidName, .invalidOption].contains(error.code):
             self = .badRequest(error.message)
         case let error as OperationsError:

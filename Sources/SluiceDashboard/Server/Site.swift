@@ -16,6 +16,7 @@ struct Site: Sendable {
     let sessions = Sessions()
     let cache = ReadCache()
     let streams = StreamCount(limit: Limits.streams)
+    let bodies = RequestLimit(atOnce: Limits.bodiesAtOnce, waiting: Limits.requestsWaiting)
     let requests = RequestLimit(atOnce: Limits.requestsAtOnce, waiting: Limits.requestsWaiting)
     let logins = LoginLimit()
     let links: Links

@@ -40,8 +40,14 @@ package struct BulkPlan: Sendable, Equatable {
 /// An operation that a bulk change did not change.
 package struct BulkRefusal: Sendable, Equatable {
     package var id: OperationID
+    /// nil = an older version stored the refusal.
+    package var queue: String?
     /// `is finished`
     package var reason: String
+
+    package init(id: OperationID, queue: String?, reason: String) {
+        (self.id, self.queue, self.reason) = (id, queue, reason)
+    }
 }
 
 /// The progress of a bulk change.
@@ -73,12 +79,14 @@ package struct BulkProgress: Sendable, Equatable {
 
     package mutating func add(_ outcomes: [OperationOutcome]) {
         for outcome in outcomes {
-            guard outcome.result != .done, let id = outcome.address?.id else {
+            guard outcome.result != .done, let address = outcome.address else {
                 done += 1
                 continue
             }
             refused += 1
-            if refusals.count < Self.keptRefusals { refusals.append(BulkRefusal(id: id, reason: outcome.text)) }
+            if refusals.count < Self.keptRefusals {
+                refusals.append(BulkRefusal(id: address.id, queue: address.queue, reason: outcome.text))
+            }
         }
     }
 }

@@ -34,7 +34,8 @@ package struct ChangeJob: Sendable, Equatable {
         expected: Int
     ) {
         (self.kind, self.target, self.spread) = (kind, target, spread)
-        (self.reason, self.by, self.from, self.expected) = (reason, by, from, expected)
+        // As Redis stores both with each operation, so that a take-over finds what this change has changed.
+        (self.reason, self.by, self.from, self.expected) = (reason.oneLine, by.oneWord, from, expected)
     }
 
     /// The query, with the states that it searches.
@@ -141,7 +142,7 @@ extension ChangeJobProgress {
         (self.done, self.refused) = (done, refused)
         refusals = (json["refusals"]?.arrayValue ?? []).compactMap { refusal in
             guard let id = refusal[0]?.stringValue.flatMap({ OperationID($0) }) else { return nil }
-            return BulkRefusal(id: id, reason: refusal[1]?.stringValue ?? "")
+            return BulkRefusal(id: id, queue: refusal[2]?.stringValue, reason: refusal[1]?.stringValue ?? "")
         }
         for start in json["starts"]?.arrayValue ?? [] {
             if let queue = start[0]?.stringValue, let sequence = start[1]?.intValue { starts[queue] = Int64(sequence) }
@@ -164,7 +165,11 @@ extension ChangeJobProgress {
             case .failed(let text): text
             case nil: nil
             }
-        let refusals = refusals.map { JSONValue.array([.string($0.id.description), .string($0.reason)]) }
+        let refusals = refusals.map { refusal -> JSONValue in
+            .array(
+                [.string(refusal.id.description), .string(refusal.reason)] + (refusal.queue.map { [.string($0)] } ?? [])
+            )
+        }
         // An ended change needs no more starts.
         let starts = (end == nil ? starts : [:]).sorted { $0.key < $1.key }
         let json: JSONValue = [

@@ -158,7 +158,8 @@ package struct QueueExamination {
             let row = snapshot.workers.first { $0.worker == worker.id }
             let lost = Remedy.LabeledWorker(id: worker.id, info: row.flatMap { WorkerInfo($0.info) })
             let ago = DurationText.short(.milliseconds(audit.time - max(worker.leaseUntil, floor)))
-            let why = hasLiveWorkers ? "no sweep has recovered them" : "no live worker can recover them"
+            let held = worker.held == 1 ? "it" : "them"
+            let why = hasLiveWorkers ? "no sweep has recovered \(held)" : "no live worker can recover \(held)"
             return Diagnosis(
                 hasLiveWorkers ? .error : .warning,
                 "unswept",

@@ -23,6 +23,17 @@ package struct NamespaceSnapshot: Sendable {
         self.receivedAt = receivedAt
     }
 
+    /// The snapshot of a queue.
+    ///
+    /// - Throws: `LookupFailure` if there is no such queue, or if its node does not answer.
+    package func queue(_ name: String) throws(LookupFailure) -> QueueSnapshot {
+        if let queue = queues.first(where: { $0.queue == name }) { return queue }
+        if let node = absent.first(where: { $0.queues.contains(name) }) {
+            throw LookupFailure(.unreachable, "queue \(name) cannot be read now", notes: [node.sentence])
+        }
+        throw .unknownQueue(name, known: queues.map(\.queue))
+    }
+
     /// Milliseconds of server time; nil = the namespace has no queues.
     package var time: Int64? { queues.map(\.time).max() }
 

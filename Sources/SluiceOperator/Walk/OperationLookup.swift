@@ -13,8 +13,13 @@ package struct OperationLookup: Sendable {
     /// The number of operations to search in each long place for the end of an id.
     package static let newest = 10_000
     package let broker: any MonitorBroker
+    /// Whether only the newest operations of each place are searched; otherwise all executing, due, blocked and dead
+    /// ones are.
+    private let isBounded: Bool
 
-    package init(_ broker: any MonitorBroker) { self.broker = broker }
+    package init(_ broker: any MonitorBroker, isBounded: Bool = false) {
+        (self.broker, self.isBounded) = (broker, isBounded)
+    }
 
     /// Finds references, in order. `QUEUE/ID` with a full id needs no search.
     package func find(_ references: [IDReference]) async throws -> [Finding] {
@@ -112,7 +117,8 @@ extension OperationLookup {
         }
         let snapshot = try await broker.snapshot(queue: queue, executingRows: 0)
         for state in OperationState.allCases where (snapshot.counts[state] ?? 0) > 0 {
-            let limit: Int? = [.executing, .scheduled, .retrying, .blocked, .dead].contains(state) ? nil : Self.newest
+            let isWhole = !isBounded && [.executing, .scheduled, .retrying, .blocked, .dead].contains(state)
+            let limit: Int? = isWhole ? nil : Self.newest
             try await walk(state, queue: queue, limit: limit) { match($0.id) }
         }
         return found

@@ -5,13 +5,13 @@ package struct ScanProgress: Sendable, Equatable {
     /// The numbers of all pages up to this one.
     package private(set) var scanned: Int
     package private(set) var found: Int
-    /// The number of operations to compare; nil = not counted, because all of them match.
+    /// The number of operations to scan; nil = not counted, because all of them match.
     private let total: Int?
     private let unread: Int
     package let isOver: Bool
 
     /// - Parameters:
-    ///   - scanned: the number of operations that the pages before have compared.
+    ///   - scanned: the number of operations that the pages before have scanned.
     ///   - found: the number of operations that these pages have found.
     package init(_ page: ListWalk.Result, scanned: Int = 0, found: Int = 0) {
         self.scanned = max(0, scanned) + page.scanned
@@ -19,17 +19,17 @@ package struct ScanProgress: Sendable, Equatable {
         (total, unread, isOver) = (page.total, page.unread, page.next == nil)
     }
 
-    /// `120,000 of 205,376 compared, 12 found so far`; nil if the operations were not counted.
+    /// `120,000 of 205,376 scanned, 12 found so far`; nil if the operations were not counted.
     package var text: String? {
         guard let total else { return nil }
-        // Rows after the last one of a page are compared again for the next page, and some come or go meanwhile.
+        // Rows after the last one of a page are scanned again for the next page, and some come or go meanwhile.
         let done = isOver ? total : min(scanned, total)
-        let compared = "\(QuantityText.grouped(done)) of \(QuantityText.grouped(total)) compared"
+        let scanned = "\(QuantityText.grouped(done)) of \(QuantityText.grouped(total)) scanned"
         let left =
             unread > 0
             ? ", \(QuantityText.grouped(unread)) of them not looked at: their arguments are encrypted (--keys-file FILE)"
             : ""
-        return "\(compared)\(left), \(findings)"
+        return "\(scanned)\(left), \(findings)"
     }
 
     /// `12 found so far`, `none found so far`, `12 found, no more`

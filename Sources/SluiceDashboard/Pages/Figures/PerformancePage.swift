@@ -160,7 +160,7 @@ struct PerformancePage {
         let rows = NameStatisticsRow.sorted(names.rows, by: order)
         return tag("section") {
             if rows.isEmpty {
-                Empty.markup("Nothing ran in this time.", command: ["worker"])
+                Empty.markup("Nothing ran in this time.", command: (["worker"], visit.site))
             } else {
                 SortedTable.markup(
                     "Statistics by operation name",

@@ -31,14 +31,9 @@ struct QueuePage {
 
     /// The queue of the request.
     ///
-    /// - Throws: `LookupFailure` for a queue that does not exist.
+    /// - Throws: `LookupFailure` if there is no such queue, or if its node does not answer.
     static func snapshot(_ visit: Visit) throws -> QueueSnapshot {
-        let queues = try visit.board().snapshot.queues
-        let name = visit.query["queue"] ?? ""
-        guard let queue = queues.first(where: { $0.queue == name }) else {
-            throw LookupFailure.unknownQueue(name, known: queues.map(\.queue))
-        }
-        return queue
+        try visit.board().snapshot.queue(visit.query["queue"] ?? "")
     }
 
     static func link(_ queue: String, _ links: Links, outcome: OutcomeNotice? = nil) -> Link {
@@ -75,7 +70,7 @@ struct QueuePage {
                     "a",
                     .class("button"),
                     .href(visit.links.to("performance", query: ["queue": queue.queue])),
-                    text: "Names"
+                    text: "Performance"
                 )
                 if visit.may(.pause) {
                     let action: QueueAction = queue.paused ? .resume : .pause
@@ -173,7 +168,7 @@ struct QueuePage {
             }
             tag("p", .class("under reading")) {
                 hasEnqueued
-                    ? "The depth is the present one less what came, plus what left. It lacks operations that were cancelled, expired or removed while they waited."
+                    ? "The depth is calculated backwards from the present one, by enqueues and ends. It lacks operations that were cancelled, expired or removed while they waited."
                     : "For more than 24 hours Redis stores no number of enqueued operations, and so no depth."
             }
             builds.table
