@@ -21,7 +21,7 @@ BROKEN = {
     "hostile": ("<b data-hostile>x</b>", "markup from an operation"),
     "control": ("<p>x\u202ey</p>", "control characters"),
     "titles": ("<table><caption>x</caption><thead><tr><th scope=col>a<th scope=col>b</thead><tbody><tr><td>1</table>", "1 cells under 2 titles"),
-    "axis": ("<p class=axis><span>1h ago</span> <span>now</span></p>", "before the end of its axis: 1h ago now"),
+    "axis": ("<p class=axis><span>1h ago</span> <span>now</span></p>", "away from the right end of its axis: 1h ago now"),
     "table": ("<table><tr><td>x</td></tr></table>", "a table without a caption"),
 }
 FILES = {

@@ -80,12 +80,14 @@
     found.add(`scrolls sideways: ${root.scrollWidth} of ${root.clientWidth} px, because of ${wide.slice(0, 3).map(name).join(", ")}`);
   }
 
-  // The last label of an axis names its right end. Its text, since its box may be wider
+  // The outer labels of an axis name its ends. Their texts, since their boxes may be wider
   const text = document.createRange();
-  for (const axis of document.querySelectorAll(".axis")) {
-    text.selectNodeContents(axis.lastElementChild);
-    const missing = Math.round(axis.getBoundingClientRect().right - text.getBoundingClientRect().right);
-    if (isShown(axis) && missing > 1) found.add(`a label ${missing} px before the end of its axis: ${axis.textContent}`);
+  for (const axis of [...document.querySelectorAll(".axis")].filter(isShown)) {
+    for (const [label, end] of [[axis.firstElementChild, "left"], [axis.lastElementChild, "right"]]) {
+      text.selectNodeContents(label);
+      const missing = Math.round(Math.abs(axis.getBoundingClientRect()[end] - text.getBoundingClientRect()[end]));
+      if (missing > 1) found.add(`a label ${missing} px away from the ${end} end of its axis: ${axis.textContent}`);
+    }
   }
 
   // Contrast: a canvas turns every notation of a colour into numbers.

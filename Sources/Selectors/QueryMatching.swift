@@ -32,13 +32,8 @@ extension OperationQuery {
     /// Whether operations must also be compared one by one, because the query has more than states and queues.
     package var filtersRows: Bool { terms.contains { $0.field != .state && $0.field != .queue } }
 
-    /// Whether the query has no term, or only such that match everything, like `queue:*`.
-    package var isUnlimited: Bool {
-        terms.allSatisfy { term in
-            guard case .texts(let values) = term.condition, !term.isNegated else { return false }
-            return [.queue, .name].contains(term.field) && values.contains { $0.pieces.count > 1 && $0.matches("") }
-        }
-    }
+    /// Whether no term selects something: there is none, or each one excludes, or matches everything like `queue:*`.
+    package var isUnlimited: Bool { terms.allSatisfy { $0.isNegated || $0.matchesEverything } }
 
     /// Text that the envelope of each match contains; nil if the query requires no such text.
     ///
@@ -116,8 +111,7 @@ extension OperationQuery {
     }
 }
 
-/// The arguments of an operation as they are shown: after decryption and redaction, without passwords in URLs. A search
-/// in other text would tell what is hidden.
+/// The arguments of an operation after decryption and redaction.
 private struct ReadArguments {
     /// nil if the arguments are encrypted and no key reads them.
     let bytes: [UInt8]?
@@ -129,13 +123,28 @@ private struct ReadArguments {
             let id = detail.record.header.id
             clear = try? view.seal?.open(detail.record.envelope, id: id, queue: detail.queue).arguments
         }
-        bytes = clear.map { URLPasswords.masked(json: view.redaction.applied(to: $0, .arguments)) }
+        bytes = clear.map { bytes in
+            let redacted = view.redaction.applied(to: bytes, .arguments)
+            return view.comparesShown ? URLPasswords.masked(json: redacted) : redacted
+        }
         let limits = JSONLimits(maximumBytes: 4 << 20, maximumDepth: 512, duplicateKeys: .lastWins)
         value = bytes.flatMap { try? JSONValue(parsing: $0, limits: limits) }
     }
 }
 
 extension OperationQuery.Term {
+    /// Whether the term, by its form, matches every operation.
+    fileprivate var matchesEverything: Bool {
+        switch condition {
+        case .texts(let values) where field == .text: values.contains { $0.pieces.allSatisfy(\.isEmpty) }
+        case .texts(let values) where [.queue, .name].contains(field):
+            values.contains { $0.pieces.count > 1 && $0.matches("") }
+        case .operations(let names):
+            names.typed.contains { $0.pattern.pieces.count > 1 && $0.pattern.matches("") }
+        default: false
+        }
+    }
+
     /// Whether one of the values matches the text.
     package func matches(_ text: String) -> Bool {
         if case .texts(let values) = condition { values.contains { $0.matches(text) } } else { false }
@@ -203,7 +212,8 @@ extension OperationQuery.Term {
         switch condition {
         case .arguments where view.redaction != .none: return nil
         // The shown text of a password is not the stored one.
-        case .arguments(_, let values) where values.contains { $0.text.contains("***") }: return nil
+        case .arguments(_, let values) where view.comparesShown && values.contains { $0.text.contains("***") }:
+            return nil
         case .arguments(_, let values): return SoughtText(values.map(\.pieces))
         // An unreadable envelope has this name, but does not contain it.
         case .texts(let values) where field == .name && values.contains { $0.matches("unreadable") }: return nil

@@ -75,7 +75,7 @@ struct APITests {
         #expect(!(try await desk("/export/operations.jsonl").text).contains("secret"))
     }
 
-    @Test("A search does not tell what is hidden of a URL")
+    @Test("A search does not reveal the password of a URL")
     func passwords() async throws {
         let desk = Desk()
         try await desk.enqueue("Send", arguments: ["url": "https://bob:s3cr@example.com/x"])

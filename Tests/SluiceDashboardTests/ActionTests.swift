@@ -147,6 +147,11 @@ struct ActionTests {
             #expect(try await !text(second, action).contains("depends on it"), "\(action)")
         }
         #expect(try await text(second, "release").contains("no longer waits for its dependencies"))
+        // A dependent in another queue, of which this queue knows only that there may be some
+        let third = try await desk.enqueue("Third")[0]
+        let far = OperationDependency(third, queue: "mail")
+        _ = try await desk.enqueue("Far", after: [far], queue: "video")
+        #expect(try await text(third, "cancel").contains("Operations in queue video may depend on it"))
         _ = try await desk.broker.hold([first], by: "ann", reason: "", queue: "mail")
         #expect(try await text(first, "release").contains("is held: it is the next"))
         let later = NewOperation(delayMilliseconds: 3_600_000, envelope: OperationEnvelope(name: "Later").encoded())

@@ -127,7 +127,7 @@ struct ChangeTests {
         #expect(try await status("/changes/new?action=cancel&scope=all", .operate) == 403)
         #expect(try await status("/changes/new?action=cancel&scope=all", .admin) == 200)
         // Words that leave out nothing are the same as none.
-        for text in ["+", "queue:*", "name:*+queue:**"] {
+        for text in ["+", "queue:*", "name:*+queue:**", "*", "%22%22", "id:*", "text:*+-tag:x", "-queue:other"] {
             #expect(try await status("/changes/new?action=cancel&scope=all&q=\(text)", .operate) == 403, "\(text)")
             #expect(try await status("/changes/new?action=cancel&scope=all&q=\(text)", .admin) == 200, "\(text)")
         }
@@ -139,6 +139,12 @@ struct ChangeTests {
         #expect(try await desk("/changes", .post, as: .operate, form: form(page, typed: "1")).status == 403)
         #expect(try await !desk("/ops", as: .viewer).text.contains("name=\"mark\""))
         #expect(try await desk("/ops", as: .operate).text.contains("name=\"mark\""))
+        let all = "value=\"all\""
+        #expect(try await desk("/ops?q=queue:mail", as: .operate).text.contains(all))
+        for path in ["/ops", "/ops?q=queue:*"] {
+            #expect(try await !desk(path, as: .operate).text.contains(all), "\(path)")
+            #expect(try await desk(path).text.contains(all), "\(path)")
+        }
         let readOnly = Desk(isReadOnly: true)
         #expect([404, 405].contains(try await readOnly("/changes", .post, form: form(page, typed: "1")).status))
     }

@@ -158,7 +158,19 @@ struct PageTests {
         let found = try await desk("/ops?q=name:Send&state=ready").text
         #expect(found.contains(">Send<") && !found.contains(">Other<"))
         #expect(found.contains("1 shown; 2 of 2 scanned, 1 found, no more"))
-        #expect(found.contains(" list state:ready name:Send<"))
+        #expect(found.contains(" -N test list state:ready name:Send<"))
+    }
+
+    @Test("A command names the namespace, unless it is the usual one; commands of other programs stay")
+    func namespaces() {
+        let (name, usual) = (Program.name, CommandLineView(namespace: SluiceDefaults.namespace))
+        #expect(
+            CommandLineView(namespace: "shop").markup(["list", "a b"]).html.contains(
+                "\(name) -N shop list &#39;a b&#39;<"
+            )
+        )
+        #expect(usual.markup(["list"]).html.contains(">\(name) list<"))
+        #expect(CommandLineView(namespace: "shop").markup(text: "redis-cli PING").html.contains(">redis-cli PING<"))
     }
 
     @Test("An id in the query box finds its operation, the end of one with a mark or by the link below an empty list")

@@ -68,6 +68,10 @@ package struct OperationDetail: Sendable, Equatable {
             && left.snooze == right.snooze && left.yields == right.yields && left.recoveries == right.recoveries
     }
 
+    /// Whether a release does not change the operation, although it is blocked: a group and its callbacks wait for
+    /// members, and an operation without its unique key waits for its turn.
+    package var refusesRelease: Bool { links.group != nil || links.callbackNeed != nil || waitsForTurn }
+
     /// The end of the current snooze, in milliseconds of server time; nil = the operation is not snoozing.
     package var snoozedUntil: Int64? {
         guard let snooze, state == .scheduled, snooze.until == record.dueAt else { return nil }

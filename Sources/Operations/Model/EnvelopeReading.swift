@@ -3,6 +3,9 @@ package struct PayloadView: Sendable {
     /// Decrypts arguments; nil = no keys.
     package var seal: (any EnvelopeSeal)?
     package var redaction: Redaction
+    /// Whether queries compare arguments as they are shown, without passwords in URLs. Otherwise a person who sees no
+    /// stored bytes could find out a password by searching.
+    package var comparesShown = false
 
     package init(seal: (any EnvelopeSeal)? = nil, redaction: Redaction = .none) {
         self.seal = seal

@@ -1,5 +1,5 @@
 extension String {
-    /// The text as one word of at most 64 characters, as authors of changes are stored.
+    /// The text as one word of at most 64 characters and 256 bytes, as authors of changes are stored.
     ///
     /// Redis stores "time by reason" in one value, where `by` is one word and the reason one line.
     package var oneWord: String {

@@ -4,6 +4,8 @@
 package enum URLPasswords {
     private static let mark = Array("***".utf8)
     private static let separator = Array("://".utf8)
+    /// The escapes of JSON that can hide an `@`, a colon or a slash.
+    private static let escapes = [Array("\\u".utf8), Array("\\/".utf8)]
 
     /// Returns the text with `***` in place of each password.
     package static func masked(_ text: String) -> String {
@@ -33,9 +35,8 @@ package enum URLPasswords {
     /// Hides passwords in stored JSON. JSON without passwords stays unchanged, byte by byte. Other bytes are treated as
     /// text.
     package static func masked(json bytes: [UInt8]) -> [UInt8] {
-        // A backslash may hide an @ or a slash: "\u0040".
         let mayHave = bytes.contains(UInt8(ascii: "@")) && bytes.firstRange(of: separator) != nil
-        guard mayHave || bytes.contains(UInt8(ascii: "\\")) else { return bytes }
+        guard mayHave || escapes.contains(where: { bytes.firstRange(of: $0) != nil }) else { return bytes }
         let limits = JSONLimits(maximumBytes: 4 << 20, maximumDepth: 512, duplicateKeys: .lastWins)
         guard let value = try? JSONValue(parsing: bytes, limits: limits) else {
             return Array(masked(String(decoding: bytes, as: UTF8.self)).utf8)

@@ -7,9 +7,10 @@ import SluiceOperator
 
 /// All operations of a list as a file, read part by part while the browser takes it.
 struct ExportRoute: Sendable {
-    /// The operations of a part, each of which may have 2 MB.
-    private static let part = 100
-    private static let scanLimit = 100_000
+    /// The operations of a part, as many as the broker answers at once. Each may have 2 MB.
+    private static let part = 200
+    /// The most operations to scan for a part, so that its turn is short.
+    private static let scanLimit = 20_000
 
     enum Format: String, CaseIterable {
         case csv, jsonl

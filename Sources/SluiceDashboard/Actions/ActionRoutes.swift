@@ -39,8 +39,9 @@ struct ActionRoutes: Sendable {
             throw PageFailure(
                 status: .conflict,
                 title: "Not possible now",
-                message:
-                    "The \(detail.isGroup ? "group" : "operation") is \(detail.state.rawValue), so it cannot be \(action.kind.participle)."
+                message: "The operation cannot be \(action.kind.participle): it is \(detail.state.rawValue), and "
+                    + (detail.refusesRelease && action == .release
+                        ? "waits for its members, or for its unique key." : "this is possible in other states only.")
             )
         }
         return ConfirmationPage(
@@ -54,7 +55,7 @@ struct ActionRoutes: Sendable {
                 tag("span", .class("id dim"), text: id)
             },
             effect: action.effect(on: detail),
-            warnings: action.consequence(on: detail).map { [$0] } ?? [],
+            warnings: action.consequence(for: try await Dependents(of: detail, site.broker)).map { [$0] } ?? [],
             button: action.confirmation(on: detail),
             isFinal: action.isFinal,
             takesReason: action.takesReason,

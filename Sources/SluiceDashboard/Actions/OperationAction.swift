@@ -1,6 +1,5 @@
 import Operations
 import SluiceOperator
-import TerminalText
 
 /// A change of one operation.
 enum OperationAction: String, Sendable, CaseIterable {
@@ -26,7 +25,7 @@ enum OperationAction: String, Sendable, CaseIterable {
         self == .retry && [.scheduled, .retrying].contains(detail.state)
     }
 
-    /// Whether the action is the next step after a cancel that the worker was asked for.
+    /// Whether the cancel is by force: the worker was already asked to stop.
     func isForced(on detail: OperationDetail) -> Bool {
         self == .cancel && detail.state == .executing && detail.cancel != nil
     }
@@ -49,9 +48,7 @@ enum OperationAction: String, Sendable, CaseIterable {
 
     /// Whether the state of an operation allows the change.
     func isAllowed(on detail: OperationDetail) -> Bool {
-        // A group and its callbacks wait for members, whatever an operator does.
-        if self == .release, detail.isGroup || detail.links.callbackNeed != nil { return false }
-        return kind.allowed.contains(detail.state)
+        kind.allowed.contains(detail.state) && !(self == .release && detail.refusesRelease)
     }
 
     /// Whether Redis stores a reason with the operation.
@@ -97,22 +94,19 @@ enum OperationAction: String, Sendable, CaseIterable {
         case .release where detail.hold != nil:
             "The operation is held: it is the next of its priority, or waits for its time."
         case .release:
-            "The operation no longer waits for its dependencies, and can start before they have ended, or without them."
+            "The operation no longer waits for its dependencies, and can start before they have ended."
         case .hold, .remove: effect
         }
     }
 
-    /// The consequence for the operations that depend on this one; nil = none.
-    func consequence(on detail: OperationDetail) -> String? {
-        let count = detail.links.dependentCount
-        guard count > 0 else { return nil }
-        let depend = count == 1 ? "1 operation depends on it" : "\(QuantityText.grouped(count)) operations depend on it"
+    /// The consequence for the operations that depend on the one; nil = none.
+    func consequence(for dependents: Dependents) -> String? {
+        guard let subject = dependents.subject else { return nil }
         return switch self {
-        case .cancel where count == 1: "\(depend) and is cancelled too, unless its policy says otherwise."
-        case .cancel: "\(depend) and are cancelled too, unless their policies say otherwise."
-        case .remove where !detail.state.isTerminal: "\(depend): the same happens as if it was cancelled."
-        case .hold: "\(depend) and will wait longer."
-        case .retry, .release, .remove: nil
+        case .cancel: "\(subject). Dependents are cancelled too, unless their policies say otherwise."
+        case .remove: "\(subject). For dependents, this is the same as a cancel."
+        case .hold: "\(subject). Dependents wait longer."
+        case .retry, .release: nil
         }
     }
 

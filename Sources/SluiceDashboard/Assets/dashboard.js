@@ -49,6 +49,7 @@
     // A page that says why it has no data, such as that of an operation that was removed.
     badge.hidden = main().dataset.age === "";
     if (badge.hidden) {
+      showOutage("");
       pause.hidden = true;
       return;
     }
@@ -179,7 +180,7 @@
       const response = await fetch(from, { headers, cache: "no-store" });
       silence = "";
       if (response.status === 304) return;
-      // Another address is that of a login, of the dashboard or of what is before it.
+      // A redirect leads to a login page, of the dashboard or of a proxy.
       if (response.status === 401 || response.redirected) return location.reload();
       if (response.status >= 500) throw new Error(response.statusText || "status " + response.status);
       const html = await response.text();

@@ -26,7 +26,7 @@ enum MarkForm {
             tag("div", .class("bar")) {
                 scope("marked", "marked", isChosen: true)
                 markCount
-                if visit.may(.all) || !query.isEmpty || state != nil {
+                if visit.may(.all) || state != nil || (try? QueryText.parse(query))?.isUnlimited == false {
                     scope(
                         "all",
                         "all that match" + (count.map { " (\(QuantityText.grouped($0)))" } ?? ""),

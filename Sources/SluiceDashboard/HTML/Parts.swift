@@ -20,7 +20,9 @@ enum Notice {
 struct CommandLineView {
     let namespace: String
 
-    init(_ site: Site) { namespace = site.options.namespace }
+    init(namespace: String) { self.namespace = namespace }
+
+    init(_ site: Site) { self.init(namespace: site.options.namespace) }
 
     /// - Parameter words: the words after the name of the program.
     func markup(_ words: [String], label: String? = nil) -> Markup {

@@ -5,6 +5,9 @@ import TerminalText
 
 /// Finds the operation of a page.
 struct OperationFinder {
+    /// The most operations of a queue and state to search, since each viewer may search.
+    private static let most = 100_000
+
     let broker: any OperatorBroker
 
     /// Finds an operation by id and queue, or by an id, the end of an id, or the text of an own id in any queue.
@@ -28,21 +31,18 @@ struct OperationFinder {
             }
             return OperationAddress(queue: queue, id: id)
         }
-        guard let reference = IDReference(text),
-            let finding = try await OperationLookup(broker, isBounded: true).find([reference]).first
+        let lookup = OperationLookup(broker, most: Self.most)
+        guard let reference = IDReference(text), let finding = try await lookup.find([reference]).first
         else {
             throw PageFailure.notFound("An operation is named by its id, or by the last 6 or more characters of it.")
         }
         switch finding {
         case .found(let address): return address
         case .notFound:
-            let notes = [
-                "For the end of an id, the newest \(QuantityText.grouped(OperationLookup.newest)) operations of each "
-                    + "state and queue are searched."
-            ]
+            let isSearched = reference.meanings.contains { $0.id == nil }
             throw PageFailure.notFound(
                 "There is no operation \(reference.shown).",
-                notes: reference.id == nil ? notes : []
+                notes: isSearched ? [Self.extent] : []
             )
         case .ambiguous(let places):
             throw PageFailure(
@@ -52,5 +52,11 @@ struct OperationFinder {
                 notes: places.prefix(10).map { "\($0.queue)/\($0.id)" }
             )
         }
+    }
+
+    /// The operations in which the end of an id is searched.
+    private static var extent: String {
+        "The end of an id was searched in \(QuantityText.grouped(most)) operations of each queue and state, and in "
+            + "\(QuantityText.grouped(OperationLookup.newest)) that are ready or ended."
     }
 }

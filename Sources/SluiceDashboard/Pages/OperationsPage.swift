@@ -159,7 +159,7 @@ struct OperationsPage {
     /// The sentence in place of an empty list, with the links to wider ones.
     private var nothing: Markup {
         let kind = state.map { "\($0.rawValue) operation" } ?? "operation"
-        return tag("div", .class("empty")) {
+        return tag("div", .class(query.filtersRows ? "empty" : "empty until-news")) {
             tag("p", text: emptiness(kind))
             tag("p", .class("under")) {
                 if let word {

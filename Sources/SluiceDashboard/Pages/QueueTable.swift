@@ -127,7 +127,10 @@ struct QueueTable {
         let lost = queue.lostOperations
         let text = QuantityText.grouped(count) + limit
         guard lost > 0 else { return .measure("Running", text, role: count > 0 ? .executing : .dim) }
-        return Cell("Running", "number " + (lost < count ? TextRole.executing : .dead).className) {
+        guard lost < count else {
+            return .measure("Running", text + (limit.isEmpty ? " lost" : ", all lost"), role: .dead)
+        }
+        return Cell("Running", "number executing") {
             text
             tag("small", .class("dead"), text: " \(QuantityText.grouped(lost)) lost")
         }

@@ -28,6 +28,8 @@ struct Site: Sendable {
         _ options: DashboardOptions,
         onLogin: @escaping @Sendable (Visitor) -> Void = { _ in }
     ) {
+        var options = options
+        options.view.comparesShown = true
         (self.client, self.options, self.onLogin) = (client, options, onLogin)
         loop = SnapshotLoop(client.broker, interval: options.interval, patience: options.patience)
         changes = ChangeRunner(client.broker, view: options.view) { [loop] in await loop.expire() }

@@ -58,11 +58,8 @@ extension Situation {
         return isGroup ? .retry(ownName) : .retryTree(failed.dependency.name)
     }
 
-    /// The command that ends the wait for a dependency that never ends. A callback, or an operation that waits for its
-    /// unique key, cannot be released.
-    fileprivate var wayWithout: Remedy {
-        detail.waitsForTurn || detail.links.callbackNeed != nil ? .cancel(ownName) : .release(ownName)
-    }
+    /// The command that ends the wait for a dependency that never ends.
+    fileprivate var wayWithout: Remedy { detail.refusesRelease ? .cancel(ownName) : .release(ownName) }
 
     /// Whether a dependency in another queue is missing although no end of it was reported. That queue's server has
     /// lost it in a failover.

@@ -13,13 +13,10 @@ package struct OperationLookup: Sendable {
     /// The number of operations to search in each long place for the end of an id.
     package static let newest = 10_000
     package let broker: any MonitorBroker
-    /// Whether only the newest operations of each place are searched; otherwise all executing, due, blocked and dead
-    /// ones are.
-    private let isBounded: Bool
+    /// The most executing, due, blocked or dead operations of a queue to search for the end of an id; nil = all.
+    private let most: Int?
 
-    package init(_ broker: any MonitorBroker, isBounded: Bool = false) {
-        (self.broker, self.isBounded) = (broker, isBounded)
-    }
+    package init(_ broker: any MonitorBroker, most: Int? = nil) { (self.broker, self.most) = (broker, most) }
 
     /// Finds references, in order. `QUEUE/ID` with a full id needs no search.
     package func find(_ references: [IDReference]) async throws -> [Finding] {
@@ -117,8 +114,8 @@ extension OperationLookup {
         }
         let snapshot = try await broker.snapshot(queue: queue, executingRows: 0)
         for state in OperationState.allCases where (snapshot.counts[state] ?? 0) > 0 {
-            let isWhole = !isBounded && [.executing, .scheduled, .retrying, .blocked, .dead].contains(state)
-            let limit: Int? = isWhole ? nil : Self.newest
+            let isShort = [.executing, .scheduled, .retrying, .blocked, .dead].contains(state)
+            let limit: Int? = isShort ? most : Self.newest
             try await walk(state, queue: queue, limit: limit) { match($0.id) }
         }
         return found
