@@ -36,6 +36,20 @@ struct GroupTests {
 
     private func envelope(_ name: String) -> [UInt8] { OperationEnvelope(name: name).encoded() }
 
+    @Test("A group is no dependent of its members, and neither it nor its callback is released")
+    func questions() async throws {
+        let desk = Desk()
+        let id = try await open(desk, name: "nightly")
+        let detail = try #require(try await desk.detail(id))
+        let member = try #require(detail.links.needs.first { !$0.isMet }).dependency.id
+        #expect(try #require(try await desk.detail(member)).links.dependentCount == 1)
+        #expect(try await !desk("/ops/\(member)/cancel?queue=mail").text.contains("depends on it"))
+        for blocked in [id] + detail.links.dependents {
+            #expect(try await !desk("/ops/\(blocked)?queue=mail").text.contains("/release?"))
+            #expect(try await desk("/ops/\(blocked)/release?queue=mail").status == 409)
+        }
+    }
+
     @Test("Groups are listed with their progress, and ended ones only if asked for")
     func list() async throws {
         let desk = Desk()

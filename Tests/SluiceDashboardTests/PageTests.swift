@@ -193,7 +193,7 @@ struct PageTests {
             let page = try await desk("\(link.1)").text
             #expect(page.contains(">Send<") && !page.contains(">Other<"), "\(text)")
         }
-        for text in ["name:nobody", "-nobody", "no body", "\"nobody\""] {
+        for text in ["name:Missing", "-missing", "two words", "\"missing\""] {
             let page = try await desk(Links(basePath: "").to("ops", query: ["q": text, "state": "dead"]).text).text
             #expect(page.contains("No dead operation matches") && !page.contains("with the id"), "\(text)")
         }

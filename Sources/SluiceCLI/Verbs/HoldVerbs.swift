@@ -44,7 +44,8 @@ package struct ReleaseVerb: ChangeVerb {
 
                 A scheduled or retrying operation waits for its time again, if that is still to come. Any other \
                 operation becomes the next one of its priority. An operation that is blocked, but not held, no longer \
-                waits for its dependencies, and can start before they have ended; groups, their callbacks, and operations that wait for their unique key are refused.
+                waits for its dependencies, and can start before they have ended. Groups, their callbacks, and operations \
+                that wait for their unique key are refused.
                 """
         )
     }

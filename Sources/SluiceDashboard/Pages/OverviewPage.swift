@@ -95,7 +95,7 @@ struct OverviewPage {
         tag("div") {
             tag("dt", text: "done in")
             tag("dd") {
-                longest?.seconds == nil ? others > 0 ? "never:" : "–" : longest?.text ?? "–"
+                longest.flatMap { $0.seconds == nil ? nil : $0.text } ?? (others > 0 ? "never:" : "–")
                 if others > 0 {
                     let hint = "The number of queues that grow, or from which nothing goes out"
                     tag("a", .class("warning"), .href(visit.links.to("queues")), .title(hint)) {
