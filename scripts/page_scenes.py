@@ -218,6 +218,19 @@ def keys(check, site):
     check.take_problems(where)
 
 
+def marks(check, site):
+    """The buttons for marked rows work when a row is marked, and only then."""
+    tab, where = check.tab, "marks"
+    for address, buttons in ("/ops", "form.marks button[name=action]"), ("/schedules", "form.marks button[formaction]"):
+        tab.open(site.home + address)
+        disabled = f"[...document.querySelectorAll('{buttons}')].map(button => button.disabled)"
+        check.expect(where, f"{address}: nothing is marked", set(tab.evaluate(disabled)) == {True})
+        tab.click("form.marks tbody input[type=checkbox]", loads=False)
+        tab.until("document.querySelector('.marked').textContent === '1 marked'")
+        check.expect(where, f"{address}: a row is marked", set(tab.evaluate(disabled)) == {False})
+    check.take_problems(where)
+
+
 def failures(check, site):
     """Pages that are not there say so, as pages."""
     tab = check.tab

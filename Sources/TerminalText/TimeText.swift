@@ -31,10 +31,12 @@ package enum TimeText {
         return rfc3339(milliseconds).dropFirst(5).prefix(5) + " " + clock
     }
 
-    /// The distance to now: `2m ago`, `in 34s`, `now`.
+    /// The distance to now: `2m ago`, `in 34s`, `in 4h59m`, `now`.
+    ///
+    /// A time to come has two units, because people plan with it: with one, "in 4h" may be five hours.
     package static func relative(_ milliseconds: Int64, now: Int64) -> String {
         let distance = Duration.milliseconds(milliseconds) - Duration.milliseconds(now)
-        if distance >= .seconds(1) { return "in " + DurationText.coarse(distance) }
+        if distance >= .seconds(1) { return "in " + DurationText.short(distance) }
         return distance <= .seconds(-1) ? DurationText.coarse(.zero - distance) + " ago" : "now"
     }
 

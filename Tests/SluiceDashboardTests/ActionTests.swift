@@ -153,7 +153,7 @@ struct ActionTests {
         _ = try await desk.enqueue("Far", after: [far], queue: "video")
         #expect(try await text(third, "cancel").contains("Operations in queue video may depend on it"))
         _ = try await desk.broker.hold([first], by: "ann", reason: "", queue: "mail")
-        #expect(try await text(first, "release").contains("is held: it is the next"))
+        #expect(try await text(first, "release").contains("is held. Once released, it is the next"))
         let later = NewOperation(delayMilliseconds: 3_600_000, envelope: OperationEnvelope(name: "Later").encoded())
         _ = try await desk.broker.enqueue([later], queue: "mail")
         #expect(try await text(later.id, "retry").contains("Start this operation now?"))

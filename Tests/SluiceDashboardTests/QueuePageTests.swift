@@ -53,8 +53,24 @@ struct QueuePageTests {
         #expect(retry.contains("action=retry&amp;q=state%3Adead%2Cretrying%20signature%3A%22SMTP"))
         #expect(try await !desk("/errors", as: .viewer).text.contains("/changes/new"))
         let none = try await desk("/errors?q=name:Other").text
-        #expect(none.contains("No operation with an error matches.") && none.contains("errors name:Other"))
+        #expect(none.contains("No dead or retrying operation matches.") && none.contains("errors name:Other"))
         #expect(try await desk("/errors?q=nmae:x").text.contains("did you mean"))
+    }
+
+    @Test("FIRST is the time of the first attempt with the error, even if a later attempt failed with it again")
+    func firstFailure() async throws {
+        let desk = Desk()
+        let id = try await desk.enqueue("Send")[0]
+        var detail = try #require(try await desk.broker.details([id], queue: "mail").first ?? nil)
+        let failures: [(Int64, String)] = [(100, "no route"), (200, "timed out after 3s"), (300, "timed out after 9s")]
+        detail.errors = failures.map { at, text in
+            let error = OperationFailure(type: "SMTP", message: text, attempt: 1, delivery: 1)
+            return FailedAttempt(at: at, error: error.encoded())
+        }
+        var groups = ErrorGroups()
+        groups.add([detail])
+        let group = try #require(groups.sorted.first)
+        #expect(group.count == 1 && group.first == 200 && group.last == 300)
     }
 
     @Test("A search for an error begins with dead and retrying operations, whatever else waits")

@@ -131,6 +131,19 @@ struct ScheduleTests {
         #expect(history.runs[2].id == operation.id)
     }
 
+    @Test("The list of schedules explains its marks of runs only if it has some")
+    func legend() async throws {
+        try await set("nightly", .cron("0 3 * * *", zone: "UTC"))
+        let page = try await desk("/schedules").text
+        #expect(page.contains("id=nightly") && !page.contains("oldest first"))
+        let definition = try #require(try await fetch("nightly")?.definition)
+        let time = try await desk.broker.serverTime()
+        let instant = try #require(definition.last(1, upTo: time).first)
+        let operation = definition.operation(schedule: "nightly", queue: "mail", instant: instant, now: time)
+        _ = try await desk.broker.enqueue([operation], queue: "mail")
+        #expect(try await desk("/schedules").text.contains("oldest first"))
+    }
+
     @Test(
         "The last instants of a cron expression are those that were next before",
         arguments: ["0 3 * * *", "*/7 9 * * 1"]

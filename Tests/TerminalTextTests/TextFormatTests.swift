@@ -119,6 +119,7 @@ struct TimeTextTests {
     func relative() {
         #expect(TimeText.relative(0, now: 120_000) == "2m ago")
         #expect(TimeText.relative(34_000, now: 0) == "in 34s")
+        #expect(TimeText.relative(17_999_000, now: 0) == "in 4h59m")
         #expect(TimeText.relative(999, now: 0) == "now")
         #expect(TimeText.format(-1, .unix, now: 0) == "-1.999")
         #expect(TimeText.format(1_500, .unix, now: 0) == "1.500")

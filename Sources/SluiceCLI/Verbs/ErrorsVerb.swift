@@ -23,8 +23,9 @@ package struct ErrorsVerb: Verb {
 
                 Errors that differ only in counts, ids, times, addresses and quoted texts form one group. Codes (HTTP \
                 404, exit code 3) and a quoted name after the word that introduces it (column "price", KeyError: \
-                'email') keep groups apart. FIRST and LAST are the times of the first and the last failure of a group. \
-                A query has the fields of list; with state: it may select other states.
+                'email') keep groups apart. FIRST and LAST are the times of the first and the last failure of a group; \
+                FIRST counts earlier attempts too. A query has the fields of list; with state: it may select other \
+                states.
                 """
         )
     }

@@ -71,8 +71,8 @@ enum OperationAction: String, Sendable, CaseIterable {
         case .retry: "An ended operation starts again with fresh attempts. A retrying or scheduled one starts at once."
         case .hold: "The operation waits until someone releases it. An expiry still counts."
         case .release:
-            "A held operation is the next of its priority, or waits for its time. Another one no longer waits for its "
-                + "dependencies, and can start before they have ended."
+            "A held operation becomes the next of its priority, or waits for its time. Another one no longer waits for "
+                + "its dependencies, and can start before they have ended."
         case .remove: "The operation is removed with its arguments, result, errors and log. This cannot be undone."
         }
     }
@@ -92,7 +92,7 @@ enum OperationAction: String, Sendable, CaseIterable {
         case .retry where detail.state.isTerminal: "The operation starts again with fresh attempts."
         case .retry: "The operation waits for its time: it is ready at once."
         case .release where detail.hold != nil:
-            "The operation is held: it is the next of its priority, or waits for its time."
+            "The operation is held. Once released, it is the next of its priority, or waits for its time."
         case .release:
             "The operation no longer waits for its dependencies, and can start before they have ended."
         case .hold, .remove: effect

@@ -294,7 +294,8 @@
     const boxes = markBoxes(form);
     const marked = boxes.filter((box) => box.checked).length;
     const isForAll = form.querySelector("input[name=scope][value=all]")?.checked ?? false;
-    for (const button of form.querySelectorAll("button[name=action]")) button.disabled = marked === 0 && !isForAll;
+    const buttons = form.querySelectorAll("button[name=action], button[formaction]");
+    for (const button of buttons) button.disabled = marked === 0 && !isForAll;
     const status = form.querySelector(".marked");
     const text = marked === 0 ? "none marked" : marked + " marked";
     status.hidden = false;

@@ -49,7 +49,7 @@ enum MarkForm {
     }
 
     /// The number of marked rows, and the button that marks or clears all of them; the script fills and shows both.
-    private static var markCount: Markup {
+    static var markCount: Markup {
         parts {
             tag("span", .class("dim marked"), .named("role", "status"), .flag("hidden"), text: "")
             tag("button", .named("type", "button"), .class("quiet mark-all"), .flag("hidden"), text: "Mark all shown")

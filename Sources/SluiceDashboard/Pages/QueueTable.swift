@@ -111,7 +111,7 @@ struct QueueTable {
         switch condition {
         case .running: "runs"
         case .paused(nil): "paused"
-        case .paused(let left?): "paused, \(DurationText.coarse(.milliseconds(left))) left"
+        case .paused(let left?): "paused, \(DurationText.short(.milliseconds(left))) left"
         default: condition.text
         }
     }

@@ -55,7 +55,7 @@ struct SchedulesPage {
                 )
             } else {
                 visit.may(.pause) ? form : tag("section") { table }
-                legend
+                if history.contains(where: { !$0.runs.isEmpty }) { legend }
             }
             rest
         }
@@ -89,9 +89,11 @@ struct SchedulesPage {
 
     /// The table with a check box in each row, and the buttons for the chosen ones.
     private var form: Markup {
-        tag("form", .named("method", "get"), .action(visit.links.to("schedules", ScheduleAction.pause.rawValue))) {
+        let action = visit.links.to("schedules", ScheduleAction.pause.rawValue)
+        return tag("form", .class("marks"), .named("method", "get"), .action(action)) {
             table
             tag("div", .class("under")) {
+                MarkForm.markCount
                 "With the marked ones:"
                 for action in [ScheduleAction.pause, .resume] {
                     tag("button", .url("formaction", visit.links.to("schedules", action.rawValue)), text: action.title)

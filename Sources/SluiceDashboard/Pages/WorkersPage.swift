@@ -114,7 +114,8 @@ struct WorkersPage {
                         "p",
                         .class("under reading"),
                         text:
-                            "Quiet: its workers start nothing more. Stop drains them: they end what they run, then they exit."
+                            "Quiet: its workers start nothing more, and what runs continues. Stop: what runs has the "
+                            + "drain timeout of its worker to end; then the worker gives back the rest and ends."
                     )
                 }
             }
@@ -132,7 +133,7 @@ struct WorkersPage {
                 "\(QuantityText.grouped(busy))/\(QuantityText.grouped(infos.reduce(0) { $0 + $1.slots }))"
             ),
             .measure("Memory", QuantityText.bytes(infos.reduce(0) { $0 + $1.residentBytes })),
-            Cell("Change", "actions") {
+            Cell("Change", "actions wide") {
                 HostRoutes.actions.map { action in
                     guard visit.may(action.permission), host.workers.contains(where: action.isPossible) else {
                         return .empty

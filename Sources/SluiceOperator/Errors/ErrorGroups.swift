@@ -12,7 +12,7 @@ package struct ErrorGroup: Sendable {
     package private(set) var count = 0
     package private(set) var dead = 0
     package private(set) var retrying = 0
-    /// The time of the first failure, in milliseconds of server time.
+    /// The time of the first failure with this signature, also of an earlier attempt, in milliseconds of server time.
     package private(set) var first: Int64 = .max
     package private(set) var last: Int64 = 0
     /// The operation with the latest failure, and its error.
@@ -22,11 +22,17 @@ package struct ErrorGroup: Sendable {
     package private(set) var names: Set<String> = []
     package private(set) var queues: Set<String> = []
 
-    fileprivate mutating func add(_ detail: OperationDetail, _ failure: OperationFailure, at time: Int64) {
+    /// - Parameter first: the time of the operation's first failed attempt with this signature.
+    fileprivate mutating func add(
+        _ detail: OperationDetail,
+        _ failure: OperationFailure,
+        at time: Int64,
+        first: Int64
+    ) {
         count += 1
         if detail.state == .dead { dead += 1 }
         if detail.state == .retrying { retrying += 1 }
-        first = min(first, time)
+        self.first = min(self.first, first)
         if time >= last { sample = (detail.id, detail.queue, failure.message) }
         last = max(last, time)
         if names.count < Self.named { names.insert(detail.envelope.name) }
@@ -51,12 +57,17 @@ package struct ErrorGroups: Sendable {
             guard let attempt = detail.errors.last else { continue }
             let failure = attempt.failure
             operations += 1
-            var signature = ErrorSignature.of(type: failure.type, message: failure.message)
+            var signature = Self.signature(failure)
+            let first = detail.errors.dropLast().first { Self.signature($0.failure) == signature } ?? attempt
             if groups[signature] == nil, groups.count >= Self.most { signature = Self.other }
             let type = signature == Self.other ? "" : failure.type
             groups[signature, default: ErrorGroup(signature: signature, type: type)]
-                .add(detail, failure, at: attempt.at)
+                .add(detail, failure, at: attempt.at, first: first.at)
         }
+    }
+
+    private static func signature(_ failure: OperationFailure) -> String {
+        ErrorSignature.of(type: failure.type, message: failure.message)
     }
 
     /// The largest groups first; among equal ones, the latest failure first.

@@ -93,8 +93,9 @@ struct ErrorsPage {
             tag("h2", text: "Dead and retrying operations by error")
             if groups.isEmpty {
                 Empty.markup(
-                    typed.isEmpty ? "No operation is dead or retrying." : "No operation with an error matches."
+                    typed.isEmpty ? "No operation is dead or retrying." : "No dead or retrying operation matches."
                 )
+                tag("p", .class("dim"), text: Self.whereOthersAre)
             } else {
                 TableView.markup("Errors", Self.columns, groups.prefix(Self.shown).map(row), classes: "errors")
             }
@@ -104,6 +105,10 @@ struct ErrorsPage {
             }
         }
     }
+
+    private static let whereOthersAre =
+        "Failed attempts of operations that have ended well since are only counted, in Performance. Their errors are "
+        + "on the page of each operation, while it is kept."
 
     private func note(_ count: Int) -> String {
         var parts = ["\(QuantityText.grouped(reading.groups.operations)) operations with an error"]
