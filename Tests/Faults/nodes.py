@@ -131,11 +131,19 @@ def free_port():
 class Pairs:
     """Operations of one queue, every sixth of which fails, and for each one a dependent in another queue."""
 
-    def __init__(self, cluster, first, second, count):
-        self.cluster = cluster
-        self.first = cluster.enqueue_each(self.line(first, "exit 1" if number % 6 == 5 else ":") for number in range(count))
-        self.failing = set(self.first[5::6])
-        self.second = cluster.enqueue_each(self.line(second, after=[f"{first}/{id}"]) for id in self.first)
+    def __init__(self, cluster, first, second):
+        self.cluster, self.queues = cluster, (first, second)
+        self.first, self.second, self.failing = [], [], set()
+
+    def add(self, count):
+        """Enqueues more, and returns the ids in both queues."""
+        first, second = self.queues
+        ids = self.cluster.enqueue_each(self.line(first, "exit 1" if number % 6 == 5 else ":") for number in range(count))
+        dependents = self.cluster.enqueue_each(self.line(second, after=[f"{first}/{id}"]) for id in ids)
+        self.failing |= set(ids[5::6])
+        self.first += ids
+        self.second += dependents
+        return ids, dependents
 
     def line(self, queue, body=":", **fields):
         argv = self.cluster.ledger.argv(f"sleep 0.2; {body}")
@@ -155,18 +163,20 @@ class Pairs:
 def lose_the_last(cluster, dying, first, second):
     """Kills the server of a queue. The successor lacks the last changes."""
     master = dict(zip(cluster.queues, cluster.replicas))[dying]
-    pairs = Pairs(cluster, first, second, 120)
+    pairs = Pairs(cluster, first, second)
+    pairs.add(60)
     until(lambda: sum(id in cluster.ledger.by_id() for id in pairs.second) >= 10, "some start that have waited")
-    # The pause leaves enough to do, however long these steps take.
     for queue in (first, second):
         cluster.run("queue", "pause", queue)
+    # The workers may have run all by now, if the pause was slow. These wait for the end of the pause.
+    _, waiting_ones = pairs.add(60)
     until(lambda: cluster.is_replicated(master), "the replica has everything")
     cluster.hold_back(master)
-    late = Pairs(cluster, first, second, 6)
-    before = set(cluster.ledger.by_id())
+    late = Pairs(cluster, first, second)
+    late.add(6)
     for queue in (first, second):
         cluster.run("queue", "resume", queue)
-    until(lambda: sum(id in cluster.ledger.by_id() and id not in before for id in pairs.second) >= 20, "more start that have waited")
+    until(lambda: sum(id in cluster.ledger.by_id() for id in waiting_ones) >= 20, "more start that have waited")
     cluster.fail_over_from(master)
     forgotten = late.first if dying == first else late.second
     until(lambda: cluster.run("stats", check=False).returncode == 0, "the other servers know of it")
