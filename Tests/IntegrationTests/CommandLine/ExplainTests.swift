@@ -9,13 +9,23 @@ extension CommandLineTests {
     struct ExplainTests {
         private let sluice = CommandLine()
 
-        private func codes(_ id: String) async throws -> [String] {
-            let reasons = try await sluice.json("explain", id)["reasons"]?.arrayValue ?? []
-            return reasons.compactMap { $0["code"]?.stringValue }
+        private func reasons(_ id: String) async throws -> [JSONValue] {
+            try await sluice.json("explain", id)["reasons"]?.arrayValue ?? []
         }
 
-        private func explained(_ code: String, _ id: String) async throws {
-            try await eventually("\(code) explains \(id)") { try await codes(id).contains(code) }
+        private func codes(_ id: String) async throws -> [String] {
+            try await reasons(id).compactMap { $0["code"]?.stringValue }
+        }
+
+        /// Waits until explain names the reason, and returns it. The next answer may lack it again.
+        @discardableResult
+        private func explained(_ code: String, _ id: String) async throws -> JSONValue {
+            var reason: JSONValue?
+            try await eventually("\(code) explains \(id)") {
+                reason = try await reasons(id).first { $0["code"]?.stringValue == code }
+                return reason != nil
+            }
+            return try #require(reason)
         }
 
         @Test("explain names every reason that holds, with facts and commands that help")
@@ -129,9 +139,7 @@ extension CommandLineTests {
 
         /// Returns the words of the command that a reason names as its fix, without `sluice`.
         private func remedy(_ code: String, _ id: String) async throws -> [String] {
-            try await explained(code, id)
-            let reasons = try await sluice.json("explain", id)["reasons"]?.arrayValue ?? []
-            let reason = try #require(reasons.first { $0["code"]?.stringValue == code })
+            let reason = try await explained(code, id)
             let words = try #require(reason["fix"]?.stringValue).split(separator: " ").map(String.init)
             #expect(words.first == "sluice")
             return Array(words.dropFirst())
