@@ -25,7 +25,7 @@ class Site:
 
     def environment(self, user=""):
         url = self.url.replace("//", f"//{user}@") if user else self.url
-        return os.environ | {"SLUICE_REDIS_URL": url, "SLUICE_NAMESPACE": "load", "LC_ALL": "C.UTF-8"}
+        return os.environ | {"SLUICE_REDIS_URL": url, "SLUICE_NAMESPACE": "load", "LC_ALL": "C.UTF-8", "SLUICE_CONNECT_TIMEOUT": "20s"}
 
     def start(self, *command):
         quiet = subprocess.DEVNULL

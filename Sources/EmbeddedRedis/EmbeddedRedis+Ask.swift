@@ -9,7 +9,7 @@ extension EmbeddedRedis {
 
     /// Asks the server on the socket for its pid. A server that listens elsewhere is not the embedded one.
     func ask() throws(EmbeddedRedisError) -> Answer {
-        var patience = Patience(.seconds(2))
+        var patience = Patience(self.patience)
         while true {
             guard access(place.socketPath, F_OK) == 0 else { return .notListening }
             do {
@@ -28,7 +28,8 @@ extension EmbeddedRedis {
     }
 
     private func askOnce() throws -> Answer {
-        let replies = try RedisProbe.ask(endpoint, [RedisCommand("INFO", "server"), RedisCommand("PING")])
+        let commands = [RedisCommand("INFO", "server"), RedisCommand("PING")]
+        let replies = try RedisProbe.ask(endpoint, commands, timeout: self.patience)
         let info = try replies[0].expectString("INFO server")
         guard let pid = Self.field("process_id", of: info).flatMap(Int32.init) else {
             throw RedisError(.unexpectedReply, "INFO has no process_id")

@@ -19,13 +19,20 @@ package struct EmbeddedRedis: Sendable {
 
     let place: ServerPlace
     private let environment: [String: String]
+    /// How long a server that listens may take to answer.
+    let patience: Duration
 
     /// - Parameters:
     ///   - directory: the folder of the server's files. nil takes `$SLUICE_STATE_DIR/redis`, else
     ///     `$XDG_STATE_HOME/sluice/redis`, else `~/.local/state/sluice/redis`.
     ///   - environment: the environment variables to read (also PATH and SLUICE_REDIS_SERVER).
-    package init(directory: String? = nil, environment: [String: String] = ProcessInfo.processInfo.environment) {
-        self.environment = environment
+    ///   - patience: how long a server that listens may take to answer; a server that starts has at least 15 s.
+    package init(
+        directory: String? = nil,
+        environment: [String: String] = ProcessInfo.processInfo.environment,
+        patience: Duration = .seconds(2)
+    ) {
+        (self.environment, self.patience) = (environment, patience)
         place = ServerPlace(directory: directory, environment: environment)
     }
 
@@ -54,7 +61,8 @@ package struct EmbeddedRedis: Sendable {
     private func startNew() throws(EmbeddedRedisError) -> Status {
         let program = try ServerProcess.find(environment)
         let pid = try spawn(program)
-        var patience = Patience(.seconds(15))
+        let limit = max(.seconds(15), self.patience)
+        var patience = Patience(limit)
         repeat {
             if ServerProcess.isGone(pid) { throw startFailed("it ended at once") }
             guard case .alive(let answering, let version, let isLoading) = try ask() else { continue }
@@ -62,7 +70,7 @@ package struct EmbeddedRedis: Sendable {
             if isLoading { try awaitLoaded(pid: pid) }
             return status(pid, version, startedNow: true)
         } while patience.wait()
-        throw startFailed("it did not answer within 15 s")
+        throw startFailed("it did not answer within \(limit)")
     }
 
     private func spawn(_ program: String) throws(EmbeddedRedisError) -> Int32 {

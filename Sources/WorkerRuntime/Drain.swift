@@ -62,6 +62,20 @@ final class StopRequest: Sendable {
     }
 }
 
+/// The longest times of a drain. Redis may be slow, and the worker ends even if Redis is away.
+///
+/// With `stopNow`, all steps together take less than two seconds. Bodies may end until `stopNowBodies` after the
+/// request, and the outbox is sent until `stopNowFlush` after it. Three steps of at most `stopNowStep` each follow.
+struct DrainTimes: Sendable {
+    /// For each step before and after the bodies.
+    var step: Duration = .seconds(2)
+    /// For sending the outbox.
+    var flush: Duration = .seconds(3)
+    var stopNowBodies: Duration = .milliseconds(600)
+    var stopNowFlush: Duration = .milliseconds(1000)
+    var stopNowStep: Duration = .milliseconds(200)
+}
+
 /// Stops a worker.
 ///
 /// 1. Stops claims and starts. Operations that have not started go back to the front of their lanes. A claim that waits
@@ -74,18 +88,10 @@ final class StopRequest: Sendable {
 struct Drain: Sendable {
     private typealias Instant = ContinuousClock.Instant
 
-    /// Longest times: for each step before and after the bodies, and for sending the outbox. Redis may be slow, and the
-    /// worker ends even if Redis is away.
-    private static let step: Duration = .seconds(2)
-    private static let flush: Duration = .seconds(3)
-    /// With `stopNow`, all steps together take less than two seconds. Bodies may end until `stopNowBodies` after the
-    /// request, and the outbox is sent until `stopNowFlush` after it. Three steps of at most `stopNowStep` each
-    /// follow.
-    private static let stopNowBodies: Duration = .milliseconds(600)
-    private static let stopNowFlush: Duration = .milliseconds(1000)
-    private static let stopNowStep: Duration = .milliseconds(200)
     let core: WorkerCore
     let stopping: StopRequest
+
+    private var times: DrainTimes { core.configuration.drainTimes }
 
     /// Stops everything that runs, and sends the outbox.
     func run() async {
@@ -101,16 +107,16 @@ struct Drain: Sendable {
         await wait(until: .now + core.configuration.drainTimeout, orStopNow: true) { core.holdsNothing }
         for operation in running { operation.stop(.giveBack) }
         await wait(until: .now + core.configuration.cancelGrace, orStopNow: true) { running.isEmpty }
-        if let at = stopping.stopNowAt { await wait(until: at + Self.stopNowBodies) { running.isEmpty } }
+        if let at = stopping.stopNowAt { await wait(until: at + times.stopNowBodies) { running.isEmpty } }
         returnRunning()
-        await wait(until: .now + Self.flush, ifNow: Self.stopNowFlush) { core.holdsNothing }
+        await wait(until: .now + times.flush, ifNow: times.stopNowFlush) { core.holdsNothing }
         core.change { queue, _ in queue.phase = .stopped }
         logRest()
     }
 
     /// Waits for answers that may still bring operations. The wait is short, because Redis may be away.
     private func untilNothingMoreComes() async {
-        await wait(until: .now + Self.step, ifNow: Self.stopNowStep) {
+        await wait(until: .now + times.step, ifNow: times.stopNowStep) {
             !core.queue.withLock { $0.mayBeGivenMore }
         }
     }
@@ -210,10 +216,10 @@ struct Drain: Sendable {
             core.calm.raise()
         }
         if stopping.current != .stopNow {
-            await wait(until: .now + Self.step, orStopNow: true) { hasEnded.load(ordering: .acquiring) }
+            await wait(until: .now + times.step, orStopNow: true) { hasEnded.load(ordering: .acquiring) }
         }
         if stopping.current == .stopNow {
-            await wait(until: .now + Self.stopNowStep) { hasEnded.load(ordering: .acquiring) }
+            await wait(until: .now + times.stopNowStep) { hasEnded.load(ordering: .acquiring) }
         }
         task.cancel()
         return hasEnded.load(ordering: .acquiring)

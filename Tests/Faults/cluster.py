@@ -131,7 +131,7 @@ class Cluster:
     def command(self, *arguments, at=None):
         self.faults += arguments[0] in ("CONFIG", "CLIENT", "REPLICAOF", "SCRIPT")
         with socket.socket(socket.AF_UNIX) as link:
-            link.settimeout(60)
+            link.settimeout(300)
             link.connect(at or self.socket)
             parts = [str(a).encode() for a in arguments]
             link.sendall(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts))

@@ -1,5 +1,6 @@
 import Operations
 import BrokerModel
+import TestSupport
 
 /// One step of a random run: a call for both brokers.
 enum RandomStep {
@@ -83,7 +84,8 @@ enum RandomStep {
         case .retire(let worker, let statistics):
             try await broker.retire(worker: worker, statistics: statistics, queue: queue)
         case .readStatistics(let query): return .statistics(try await broker.statistics(query, queue: queue))
-        case .takeToken: return .wokeUp(try await broker.waitForWakeUp(queues: [queue], timeout: .seconds(5)))
+        // Ends at once: the token is there, because the two brokers agreed on it after the step before.
+        case .takeToken: return .wokeUp(try await broker.waitForWakeUp(queues: [queue], timeout: patience))
         case .wake: try await broker.wake(queue: queue)
         case .cancel(let ids, let request):
             return .cancelled(try await broker.cancel(ids, request: request, queue: queue))

@@ -37,7 +37,7 @@ struct WakeUpTests {
 
         func claim() -> Task<WakeUpAnswer, any Error> {
             let request = ClaimRequest(worker: worker, epoch: 0, capacity: 2, onlyIfIdle: true)
-            return Task { try await broker.claimAtWakeUp(request, queue: WakeUpTests.queue, timeout: .seconds(60)) }
+            return Task { try await broker.claimAtWakeUp(request, queue: WakeUpTests.queue, timeout: .seconds(600)) }
         }
 
         func enqueue(_ count: Int = 1) async throws -> [OperationID] {
@@ -76,7 +76,7 @@ struct WakeUpTests {
         let setup = try await Setup()
         defer { setup.broker.close() }
         let ids = try await setup.enqueue()
-        #expect(try await setup.broker.waitForWakeUp(queues: [Self.queue], timeout: .seconds(5)) == Self.queue)
+        #expect(try await setup.broker.waitForWakeUp(queues: [Self.queue], timeout: patience) == Self.queue)
         let claim = setup.claim()
         try await setup.untilPutOff()
         claim.cancel()
@@ -89,7 +89,7 @@ struct WakeUpTests {
         let setup = try await Setup()
         defer { setup.broker.close() }
         _ = try await setup.enqueue()
-        #expect(try await setup.broker.waitForWakeUp(queues: [Self.queue], timeout: .seconds(5)) == Self.queue)
+        #expect(try await setup.broker.waitForWakeUp(queues: [Self.queue], timeout: patience) == Self.queue)
         let claim = setup.claim()
         try await setup.untilPutOff()
         let request = ClaimRequest(worker: setup.worker, epoch: 0, capacity: 1)

@@ -81,6 +81,7 @@ struct ConnectionTests {
         let text = try await NIOThreadPool.singleton.runIfActive {
             let connection = try RedisConnection.connect(
                 TestServer.shared.endpoint,
+                configuration: .patient,
                 on: group.next(),
                 logger: silent
             ).wait()
@@ -111,11 +112,16 @@ struct ConnectionTests {
     func deadlineOfAnother() async throws {
         try await withConnection { connection in
             let key = uniqueNamespace()
-            let slow = connection.submit(RedisCommand("BLPOP", key, 30), deadline: .milliseconds(100))
-            let other = connection.submit(RedisCommand("PING"), deadline: .seconds(20))
-            let missed = await redisError { _ = try await slow.get() }
+            // Both are submitted in one turn of the event loop, so both are sent before the first misses its deadline.
+            let calls = try await connection.eventLoop.submit {
+                [
+                    connection.submit(RedisCommand("BLPOP", key, 30), deadline: .milliseconds(100)),
+                    connection.submit(RedisCommand("PING"), deadline: patience),
+                ]
+            }.get()
+            let missed = await redisError { _ = try await calls[0].get() }
             #expect(missed?.code == .timeout)
-            let error = await redisError { _ = try await other.get() }
+            let error = await redisError { _ = try await calls[1].get() }
             #expect(error?.code == .closed)
             #expect(error?.outcomeIsUnknown == true)
         }
@@ -123,10 +129,11 @@ struct ConnectionTests {
 
     @Test("refuses calls as overloaded beyond its bound, while the async form waits")
     func backPressure() async throws {
-        let configuration = RedisConnectionConfiguration(maxPendingCommands: 4)
+        var configuration = RedisConnectionConfiguration.patient
+        configuration.maxPendingCommands = 4
         try await withConnection(TestServer.shared.endpoint, configuration) { connection in
             let key = uniqueNamespace()
-            let blocked = connection.submit(RedisCommand("BLPOP", key, 10), deadline: .seconds(20))
+            let blocked = connection.submit(RedisCommand("BLPOP", key, 0), deadline: patience)
             let queued = (0..<3).map { _ in connection.submit(RedisCommand("PING")) }
             let refused = await redisError { _ = try await connection.submit(RedisCommand("PING")).get() }
             #expect(refused?.code == .overloaded)
@@ -140,7 +147,8 @@ struct ConnectionTests {
 
     @Test("bounds the bytes that are pending, but lets one large command pass")
     func byteBound() async throws {
-        let configuration = RedisConnectionConfiguration(maxPendingBytes: 1_000)
+        var configuration = RedisConnectionConfiguration.patient
+        configuration.maxPendingBytes = 1_000
         try await withConnection(TestServer.shared.endpoint, configuration) { connection in
             let large = [UInt8](repeating: 7, count: 100_000)
             #expect(try await connection.send(RedisCommand("ECHO", large)) == .bytes(large))
@@ -158,7 +166,8 @@ struct ConnectionTests {
 
     @Test("is closed when a reply is larger than allowed")
     func replyTooLarge() async throws {
-        let configuration = RedisConnectionConfiguration(maxReplyBytes: 10_000)
+        var configuration = RedisConnectionConfiguration.patient
+        configuration.maxReplyBytes = 10_000
         try await withConnection(TestServer.shared.endpoint, configuration) { connection in
             let script = "return string.rep('x', tonumber(ARGV[1]))"
             let small = try await connection.send(RedisCommand("EVAL", script, 0, 9_000))
@@ -173,8 +182,16 @@ struct ConnectionTests {
     func killed() async throws {
         try await withConnection { connection in
             let id = try await connection.send(RedisCommand("CLIENT", "ID")).expectInt()
-            let blocked = connection.submit(RedisCommand("BLPOP", uniqueNamespace(), 30), deadline: .seconds(20))
-            try await withConnection { try await $0.send(RedisCommand("CLIENT", "KILL", "ID", id)) }
+            let blocked = connection.submit(RedisCommand("BLPOP", uniqueNamespace(), 0), deadline: patience)
+            try await withConnection { other in
+                try await eventually("the server has the command") {
+                    let clients = try await other.send(RedisCommand("CLIENT", "LIST")).expectString()
+                    return clients.split(separator: "\n").contains {
+                        $0.hasPrefix("id=\(id) ") && $0.contains(" cmd=blpop ")
+                    }
+                }
+                try await other.send(RedisCommand("CLIENT", "KILL", "ID", id))
+            }
             let error = await redisError { _ = try await blocked.get() }
             #expect(error?.code == .closed)
             #expect(error?.outcomeIsUnknown == true)

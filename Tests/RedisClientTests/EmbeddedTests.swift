@@ -14,13 +14,17 @@ struct EmbeddedTests {
         environment: [String: String] = ProcessInfo.processInfo.environment,
         _ body: (EmbeddedRedis) throws -> Void
     ) throws {
-        let redis = EmbeddedRedis(directory: try directory ?? makeTemporaryFolder(), environment: environment)
+        let redis = EmbeddedRedis(
+            directory: try directory ?? makeTemporaryFolder(),
+            environment: environment,
+            patience: patience
+        )
         defer { _ = try? redis.stop() }
         try body(redis)
     }
 
     private func value(_ redis: EmbeddedRedis, _ command: RedisCommand) throws -> RedisValue {
-        try RedisProbe.ask(redis.endpoint, [command])[0].expectSuccess()
+        try RedisProbe.ask(redis.endpoint, [command], timeout: patience)[0].expectSuccess()
     }
 
     @Test("starts on first use, is adopted afterwards, and stops without leaving a socket or a process")

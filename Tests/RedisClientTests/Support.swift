@@ -7,12 +7,15 @@ import TestSupport
 
 let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
+/// The settings of a subscriber that does not take a busy machine for a vanished peer.
+let patientSubscriber = RedisConnectionConfiguration(connectTimeout: patience, pingDeadline: patience)
+
 /// Returns an event loop for the connections of a test.
 func anyLoop() -> any EventLoop { MultiThreadedEventLoopGroup.singleton.next() }
 
 func connect(
     _ endpoint: RedisEndpoint = TestServer.shared.endpoint,
-    _ configuration: RedisConnectionConfiguration = RedisConnectionConfiguration()
+    _ configuration: RedisConnectionConfiguration = .patient
 ) async throws -> RedisConnection {
     try await RedisConnection.connect(endpoint, configuration: configuration, on: anyLoop(), logger: silent).get()
 }
@@ -21,7 +24,7 @@ func connect(
 @discardableResult
 func withConnection<Result>(
     _ endpoint: RedisEndpoint = TestServer.shared.endpoint,
-    _ configuration: RedisConnectionConfiguration = RedisConnectionConfiguration(),
+    _ configuration: RedisConnectionConfiguration = .patient,
     _ body: (RedisConnection) async throws -> Result
 ) async throws -> Result {
     let connection = try await connect(endpoint, configuration)
@@ -32,7 +35,7 @@ func withConnection<Result>(
 /// Runs a body with a link, and closes the link at the end.
 func withLink<Result>(
     _ endpoint: RedisEndpoint = TestServer.shared.endpoint,
-    _ configuration: RedisConnectionConfiguration = RedisConnectionConfiguration(),
+    _ configuration: RedisConnectionConfiguration = .patient,
     _ body: (RedisLink) async throws -> Result
 ) async throws -> Result {
     let link = RedisLink(endpoint, configuration: configuration, on: anyLoop(), logger: silent)

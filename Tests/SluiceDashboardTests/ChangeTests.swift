@@ -190,7 +190,7 @@ struct ChangeTests {
 
     /// The change events of a queue.
     private func events(_ desk: Desk, queue: String = "mail") async throws -> [QueueChange] {
-        let stored = try await desk.broker.storedEvents(queue: queue, after: nil, agoMilliseconds: 60_000, limit: 100)
+        let stored = try await desk.broker.storedEvents(queue: queue, after: nil, agoMilliseconds: .max / 2, limit: 100)
         return stored.entries.compactMap(\.batch.change).filter { $0.storedChange != nil }
     }
 

@@ -28,6 +28,7 @@ struct Desk {
         // Each request sees the changes of the one before.
         options.interval = .zero
         options.patience = .seconds(3_600)
+        options.changeLease = .seconds(3_600)
         site = Site(SluiceClient(broker: broker, namespace: "test"), options)
     }
 

@@ -58,7 +58,7 @@ struct MountTests {
         func visit(isReadOnly: Bool) async throws {
             var options = DashboardOptions(namespace: "test", identity: "x")
             (options.basePath, options.isMounted, options.isReadOnly) = ("/jobs", true, isReadOnly)
-            options.patience = .seconds(3_600)
+            (options.patience, options.changeLease) = (.seconds(3_600), .seconds(3_600))
             let router = Router()
             let dashboard = Dashboard(desk.site.client, options)
             dashboard.addRoutes(to: router) { _, _ in .init(name: "eve", role: .viewer) }

@@ -52,6 +52,7 @@ struct WorkerTests {
         }
         let list = try await desk("/workers").text
         #expect(list.contains("/workers/hosts/stop?host=h%3C1%3E") && list.contains("/workers/hosts/quiet?host=h2"))
+        #expect(list.contains("Stop: what runs has the drain timeout of its worker to end"))
         let question = try await desk("/workers/hosts/stop?host=h%3C1%3E")
         #expect(question.status == 200 && question.text.contains("workers stop --host &#39;h&lt;1&gt;&#39;"))
         #expect(try await desk("/workers/hosts/stop?host=h%3C1%3E", .post, as: .operate).status == 403)

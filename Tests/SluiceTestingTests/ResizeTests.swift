@@ -33,6 +33,7 @@ struct Upload: DistributedOperation {
     let file: String
 
     func main(_ context: OperationContext) async throws {
+        context.progress(0)
         try await withTaskCancellationHandler {
             try await upload(file)
         } onCancel: {
@@ -100,7 +101,8 @@ struct ResizeTests {
         let sluice = InMemorySluice { $0.register(Upload.self) }
         let running = try await sluice.client.enqueue(Upload(file: "a.png"))
         try await sluice.withWorker {
-            for try await status in running.changes where status.state == .executing {
+            // A claimed operation is executing before its body has begun. Only progress shows that the body runs.
+            for try await status in running.changes where status.state == .executing && status.progress != nil {
                 try await running.cancel(reason: "unwanted")
             }
         }

@@ -56,9 +56,10 @@ struct CancellationTests {
             TestServer.shared.endpoint.description,
             namespace: uniqueNamespace("cancellation")
         )
-        let worker = Worker(client: sluice, logger: logger) {
+        let worker = Worker(client: sluice, configuration: .init(cancelGrace: patience), logger: logger) {
             $0.register(Upload.self)
-            $0.register(.foundation("legacy") { (_: Int) in LegacyUpload() })
+            let options = LocalOperationOptions(grace: patience)
+            $0.register(.foundation("legacy", options: options) { (_: Int) in LegacyUpload() })
         }
         let running = Task { try await worker.run() }
         let references = [

@@ -83,12 +83,10 @@ struct ConfigurationTests {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .file(certificates.authority)
         var configuration = SluiceConfiguration(.tcp(host: "localhost", port: port), tls: tls, timeouts: .patient)
-        configuration.timeouts.command = .seconds(2)
         let refusal = await #expect(throws: OperationsError.self) {
             try await SluiceClient.connect(configuration, logger: logger)
         }
         #expect(refusal?.message.contains("certificate") == true, "\(refusal?.message ?? "")")
-        configuration.timeouts = .patient
         configuration.tls?.certificateChain = try NIOSSLCertificate.fromPEMFile(certificates.serverCertificate)
             .map { .certificate($0) }
         configuration.tls?.privateKey = .privateKey(try NIOSSLPrivateKey(file: certificates.serverKey, format: .pem))

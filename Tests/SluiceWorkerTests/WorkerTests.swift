@@ -6,6 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import WorkerRuntime
+
 private struct Sum: DistributedOperation {
     static let name = "sum"
     let numbers: [Int]
@@ -42,7 +44,8 @@ struct WorkerTests {
         )
         let running = Task { try await group.run() }
         #expect(try await sluice.enqueue(Sum(numbers: [1, 2, 3])).value == 6)
-        #expect(worker.health.isReady)
+        // A worker that is late is not ready for a moment.
+        try await eventually("the worker is ready") { worker.health.isReady }
         await group.triggerGracefulShutdown()
         try await running.value
         #expect(ended.load(ordering: .relaxed) && !worker.health.isReady)
@@ -67,7 +70,9 @@ struct WorkerTests {
     func operatorStop() async throws {
         let sluice = try await client()
         let queues = ["a", "b", "c"]
-        let configuration = WorkerConfiguration(queues: .named(queues.map { QueueShare($0) }))
+        var configuration = WorkerConfiguration(queues: .named(queues.map { QueueShare($0) }))
+        // A worker whose drain takes too long does not retire, and stays in the list until its lease has expired.
+        configuration.drainTimes.step = patience
         let worker = Worker(client: sluice, configuration: configuration, logger: logger) { $0.register(Sum.self) }
         let hasReturned = Atomic(false)
         let service = Follower {
@@ -172,7 +177,7 @@ struct WorkerTests {
         let sluice = try await client()
         let child = try await sluice.enqueue(Sum(numbers: [4]), .queue("children"))
         let isWaiting = Guarded(false)
-        let worker = Worker(client: sluice, logger: logger) {
+        let worker = Worker(client: sluice, configuration: .init(drainTimeout: patience), logger: logger) {
             let body: @Sendable (Parent) async throws -> Int = { parent in
                 isWaiting.withLock { $0 = true }
                 return try await child.value + parent.number

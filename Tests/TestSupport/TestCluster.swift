@@ -17,10 +17,11 @@ package final class TestCluster: Sendable {
 
     /// Starts the nodes and waits until each one reports a complete cluster.
     /// - Parameters:
-    ///   - replicated: whether each node has a replica, which takes over a second or two after the node's death.
+    ///   - replicated: whether each node has a replica, which takes over some twelve seconds after the node's death.
     ///   - lines: additional lines of redis.conf for each node.
     package static func start(replicated: Bool = false, _ lines: [String] = []) throws -> TestCluster {
-        let timeout = "cluster-node-timeout \(replicated ? 1000 : 60_000)"
+        // A master that a busy machine stops for a few seconds must keep its place: nothing would undo a failover.
+        let timeout = "cluster-node-timeout \(replicated ? 10_000 : 60_000)"
         let all = try (0..<(replicated ? 6 : 3)).map { _ in try startNode(lines + [timeout]) }
         let cluster = TestCluster(nodes: Array(all[..<3]), replicas: Array(all[3...]))
         // The epochs differ from the start, so that nodes that meet need not resolve conflicts.

@@ -104,7 +104,10 @@ package final class TestSentinels: Sendable {
     /// Requests a failover, and waits until all sentinels name the other server.
     package func failOver() async throws {
         let before = try master()
-        try sentinels[0].ask(RedisCommand("SENTINEL", "FAILOVER", Self.name))[0].expectSuccess()
+        // A sentinel refuses while it has not heard from the replica for a while.
+        try await eventually("the sentinel begins a failover") {
+            (try? sentinels[0].ask(RedisCommand("SENTINEL", "FAILOVER", Self.name))[0].expectSuccess()) != nil
+        }
         try await awaitMaster(otherThan: before)
     }
 

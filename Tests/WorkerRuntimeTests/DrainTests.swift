@@ -14,8 +14,10 @@ struct DrainTests {
         let harness = Harness(configuration: .quick(slots: 2), handlers: [holding(gate)])
         harness.start()
         let ids = [try await harness.broker.put("hold"), try await harness.broker.put("hold")]
-        let waiting = try await harness.broker.put("hold")
         #expect(await comesTrue { gate.arrived.count == 2 })
+        // Not before: two claims at once may bring more operations than slots, and any of them may start.
+        let waiting = try await harness.broker.put("hold")
+        #expect(try await harness.reaches(.ready, waiting))
         harness.worker.stop()
         #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .draining } })
         gate.open()
@@ -72,7 +74,7 @@ struct DrainTests {
         let harness = Harness(
             broker: broker,
             connection: { _ in mute },
-            configuration: .quick(lease: .seconds(60), drain: .seconds(60)),
+            configuration: .quick(lease: .seconds(60), drain: .seconds(60), drainTimes: DrainTimes()),
             handlers: [holding(gate)]
         )
         harness.start()
@@ -132,9 +134,13 @@ struct DrainTests {
     }
 
     /// Returns a worker with a heartbeat in flight that gets no answer before `letGo` opens.
-    private func beatUnderWay() async -> (Harness<HeldBeats>, HeldBeats) {
+    private func beatUnderWay(_ times: DrainTimes = .patient) async -> (Harness<HeldBeats>, HeldBeats) {
         let beats = HeldBeats(InMemoryBroker())
-        let harness = Harness(broker: beats.base, connection: { _ in beats })
+        let harness = Harness(
+            broker: beats.base,
+            connection: { _ in beats },
+            configuration: .quick(drainTimes: times)
+        )
         harness.start()
         #expect(await comesTrue { beats.log.contains("beat") })
         beats.hold()
@@ -156,7 +162,7 @@ struct DrainTests {
 
     @Test("A worker whose heartbeat hangs lets its lease lapse: that heartbeat could renew a retired lease")
     func beatHangs() async throws {
-        let (harness, beats) = await beatUnderWay()
+        let (harness, beats) = await beatUnderWay(DrainTimes())
         try await harness.stop()
         #expect(beats.log.last == "held")
         #expect(harness.log.messages.contains { $0.contains("heartbeat did not stop in time") })

@@ -199,11 +199,12 @@ extension WorkerConfiguration {
         slots: Int = 4,
         lease: Duration = .seconds(30),
         drain: Duration = .seconds(60),
+        drainTimes: DrainTimes = .patient,
         grace: Duration = .seconds(30),
         burst: Burst = .none
     ) -> WorkerConfiguration {
         let selection = try? QueueSelection(parsing: queues)
-        return WorkerConfiguration(
+        var configuration = WorkerConfiguration(
             queues: selection ?? .all,
             slots: slots,
             lease: lease,
@@ -211,7 +212,20 @@ extension WorkerConfiguration {
             cancelGrace: grace,
             burst: burst
         )
+        configuration.drainTimes = drainTimes
+        return configuration
     }
+}
+
+extension DrainTimes {
+    /// So long that a machine that stands still for seconds changes nothing. Bodies that ignore a cancel are given back
+    /// as soon as in production.
+    static let patient = DrainTimes(
+        step: .seconds(60),
+        flush: .seconds(60),
+        stopNowFlush: .seconds(60),
+        stopNowStep: .seconds(60)
+    )
 }
 
 /// Helpers for tests of the local queue alone: add claimed operations, and take started ones.

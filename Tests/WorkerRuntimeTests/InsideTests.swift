@@ -191,6 +191,7 @@ struct InsideTests {
         var configuration = WorkerConfiguration.quick()
         configuration.slots = 1
         let harness = Harness(
+            connection: { NothingStartable(base: $0) },
             configuration: configuration,
             handlers: [
                 handler("walk") { context in
@@ -236,5 +237,17 @@ struct InsideTests {
         #expect(try await harness.reaches(.dead, plain.id))
         #expect(try await harness.error(plain.id)?.message.contains("iterate needs a tracked operation") == true)
         try await harness.stop()
+    }
+}
+
+/// A broker whose heartbeats report no ready operation. Such a report may be out of date, and the body would leave its
+/// slot once more.
+private struct NothingStartable: Forwarding {
+    let base: InMemoryBroker
+
+    func beat(_ beat: Beat, queue: String) throws -> BeatReply {
+        var reply = try base.beat(beat, queue: queue)
+        reply.startable = false
+        return reply
     }
 }

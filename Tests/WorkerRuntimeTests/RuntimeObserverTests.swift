@@ -50,6 +50,8 @@ struct RuntimeObserverTests {
         let recorder = Recorder()
         let harness = Harness(
             connection: { UnreliableBroker($0, seed: 1, callLoss: 1, replyLoss: 0, only: [.complete]) },
+            // The end can never be sent, so the drain takes all its time.
+            configuration: .quick(drainTimes: DrainTimes()),
             handlers: [OperationHandler(name: "work") { _, _ in [] }]
         ) { $0.use(recorder) }
         harness.start()

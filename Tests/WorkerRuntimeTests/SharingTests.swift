@@ -240,7 +240,7 @@ struct ReportTests {
         ])
         harness.start()
         let id = try await harness.broker.put("talk")
-        #expect(try await harness.broker.awaitEnd(of: [id], queue: "default", timeout: .seconds(5)) == [.finished])
+        #expect(try await harness.broker.awaitEnd(of: [id], queue: "default", timeout: patience) == [.finished])
         // The test does not wait here: reports arrive before the end.
         let lines = try await harness.broker.log(id, queue: "default", from: 0, limit: 200).lines
         #expect(lines.map { String(decoding: $0.text, as: UTF8.self) } == (1...100).map { "line \($0)" })

@@ -225,7 +225,10 @@ struct WakeUpClaimTests {
         let harness = Harness(broker: broker.base, connection: { _ in broker })
         harness.start()
         #expect(await comesTrue { broker.waits.withLock { $0 } })
-        try await harness.stop()
+        harness.worker.stop()
+        #expect(await comesTrue { harness.worker.core.queue.withLock { $0.phase == .draining } })
+        broker.rings.open()
+        try await harness.ended()
         let ids = broker.claimed.withLock { $0 }
         #expect(ids.count == 1)
         let record = try await harness.detail(ids[0])?.record
@@ -247,10 +250,11 @@ private final class HeardAtWakeUp: Forwarding {
     }
 }
 
-/// A broker that, after a cancelled wait, still claims an operation and answers 100 ms later.
+/// A broker that, after a cancelled wait, still claims an operation and answers, once the test lets it ring.
 private final class LateRing: Forwarding {
     let base: InMemoryBroker
     let waits = Mutex(false)
+    let rings = Latch()
     let claimed = Mutex<[OperationID]>([])
 
     init(_ base: InMemoryBroker) { self.base = base }
@@ -258,8 +262,8 @@ private final class LateRing: Forwarding {
     func claimAtWakeUp(_ request: ClaimRequest, queue: String, timeout: Duration) async throws -> WakeUpAnswer {
         waits.withLock { $0 = true }
         _ = try? await base.waitForWakeUp(queues: [], timeout: timeout)
-        // A separate task: in the cancelled task the sleep would end at once.
-        await Task { try? await Task.sleep(for: .milliseconds(100)) }.value
+        // The worker may renew its wait before it stops, and would run an operation that came then.
+        await rings.wait(isDeaf: true)
         _ = try await base.put("noop")
         let claim = try await base.claim(request, queue: queue)
         claimed.withLock { $0 += claim.operations.map(\.id) }

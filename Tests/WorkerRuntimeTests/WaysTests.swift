@@ -23,8 +23,9 @@ private class Manual: Foundation.Operation, @unchecked Sendable {
     override var isFinished: Bool { state.withLock { $0.finished } }
 
     override func start() {
-        state.withLock { $0.executing = true }
+        // Reported first: a test may finish the operation as soon as it executes.
         LocalOperation.current?.report(log: "\(queuePriority.rawValue) \(qualityOfService == .utility) \(name ?? "")")
+        state.withLock { $0.executing = true }
         if isCancelled { finish() }
     }
 
@@ -260,7 +261,8 @@ struct WaysTests {
         let stuck = try await harness.broker.put("stuck", "false")
         #expect(try await harness.reaches(.dead, stuck))
         #expect(try await harness.error(stuck)?.type == "timeout")
-        #expect(made.withLock { $0.first?.isCancelled } == true)
+        // The operation ends after its grace even if the cancel has not reached the instance yet.
+        #expect(await comesTrue { made.withLock { $0.first?.isCancelled } == true })
         // The only slot is free.
         let quitter = try await harness.broker.put("stuck", "true", runTimeout: .seconds(60))
         #expect(await comesTrue { made.withLock { $0.count == 2 && $0[1].isExecuting } })

@@ -1,6 +1,5 @@
 import ExampleBasics
 import Operations
-import Synchronization
 
 /// Shows a window of its rows in a few cells. A row that appears starts an update, and a row that disappears cancels
 /// it.
@@ -14,10 +13,20 @@ final class Table {
     }
 
     /// The numbers of updates by their end.
-    struct Ends: Sendable {
+    private struct Ends {
         var finished = 0
         var cancelled = 0
         var dead = 0
+
+        var all: Int { finished + cancelled + dead }
+
+        mutating func count(_ state: OperationState) {
+            switch state {
+            case .finished: finished += 1
+            case .cancelled: cancelled += 1
+            default: dead += 1
+            }
+        }
     }
 
     private let rows: Int
@@ -30,7 +39,9 @@ final class Table {
     private var shown: [Int: Shown] = [:]
     private var free: [Cell]
     private var started = 0
-    private let ends = CountedEnds()
+    private var ends = Ends()
+    /// The end of each update. The updates report it on any thread.
+    private let reports = AsyncStream.makeStream(of: OperationState.self)
 
     init(rows: Int, cells: Int, updatesAtOnce: Int, source: RowSource, isNaive: Bool = false) {
         self.rows = rows
@@ -54,12 +65,13 @@ final class Table {
         let token = cell.use(for: row)
         let update = updates.run(row) { [source] in try await source.update(row) }.operation
         started += 1
-        update.onEnd { [ends] in ends.count($0.state) }
         if isNaive {
             update.onEnd { [weak update] _ in (try? update?.result?.get()).map(cell.show) }
         } else {
             update.deliver(to: token) { result in (try? result.get()).map(cell.show) }
         }
+        // Hooks run in their order, so an end that is reported has been delivered.
+        update.onEnd { [reports] in reports.continuation.yield($0.state) }
         shown[row] = Shown(cell: cell, update: update)
     }
 
@@ -71,7 +83,15 @@ final class Table {
         free.append(gone.cell)
     }
 
-    func waitUntilIdle() async throws { try await queue.waitUntilAllOperationsAreFinished() }
+    /// Waits until all updates have ended. The last hooks may run a moment after the queue is empty.
+    func waitUntilIdle() async throws {
+        try await queue.waitUntilAllOperationsAreFinished()
+        guard ends.all < started else { return }
+        for await state in reports.stream {
+            ends.count(state)
+            if ends.all == started { break }
+        }
+    }
 
     /// The visible rows, with a mark for each row that has its data.
     var strip: String {
@@ -84,7 +104,6 @@ final class Table {
     func report() -> Claims {
         let deliveries = cells.flatMap(\.deliveries)
         let wrong = deliveries.filter { $0.owner != $0.data.row || $0.data != RowData(row: $0.data.row) }.count
-        let ends = ends.value
         let ready = shown.filter { $0.value.cell.data?.row == $0.key && $0.value.cell.row == $0.key }.count
         var report = Claims()
         report.claim(
@@ -103,22 +122,5 @@ final class Table {
     }
 
     /// The number of results that came after their row was gone. A run proves nothing if this is zero.
-    var late: Int { ends.value.finished - cells.flatMap(\.deliveries).count }
-}
-
-/// Counts ends on any thread.
-private final class CountedEnds: Sendable {
-    private let ends = Mutex(Table.Ends())
-
-    var value: Table.Ends { ends.withLock { $0 } }
-
-    func count(_ state: OperationState) {
-        ends.withLock { ends in
-            switch state {
-            case .finished: ends.finished += 1
-            case .cancelled: ends.cancelled += 1
-            default: ends.dead += 1
-            }
-        }
-    }
+    var late: Int { ends.finished - cells.flatMap(\.deliveries).count }
 }

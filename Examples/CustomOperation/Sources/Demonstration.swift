@@ -8,8 +8,10 @@ struct Demonstration {
     struct Times: Sendable {
         /// The duration of a correct operation.
         var work: Duration = .milliseconds(1500)
-        /// The time at which the third operation is cancelled.
-        var cancel: Duration = .seconds(2)
+        /// The duration of the third operation if it were not cancelled.
+        var long: Duration = .seconds(60)
+        /// The time between the start of the third operation and its cancel.
+        var cancel: Duration = .milliseconds(500)
         /// The time limit of an operation, and the time that it then has to end.
         var limit: Duration = .seconds(1)
         var grace: Duration = .milliseconds(300)
@@ -42,16 +44,16 @@ struct Demonstration {
         report.claim("the one behind it got the slot", next.state == .finished, "\(next.state)")
     }
 
-    /// Runs correct operations. The third one is cancelled while it works: it ends at once, and the next one gets its
-    /// slot.
+    /// Runs correct operations. The third one is cancelled long before its end: it ends at once, and the next one gets
+    /// its slot.
     mutating func right() async throws {
-        print("\n2. Five that are written rightly, two at a time; the third is cancelled after \(times.cancel.seconds)")
+        print("\n2. Five that are written rightly, two at a time; the third is long, and cancelled while it works")
         let queue = LocalOperationQueue(name: "right", maxConcurrentOperationCount: 2)
         let story = tell(queue, ends: 5)
-        let start = ContinuousClock.now
-        let fetches = (1...5).map { Fetch("fetch \($0)", duration: times.work) }
-        let operations = try fetches.map { try queue.add(foundation: $0, runTimeout: .seconds(30)) }
-        try await Task.sleep(until: start + times.cancel)
+        let fetches = (1...5).map { Fetch("fetch \($0)", duration: $0 == 3 ? times.long : times.work) }
+        let operations = try fetches.map { try queue.add(foundation: $0, runTimeout: .seconds(600)) }
+        for await change in operations[2].changes where change.kind == .state(.executing) { break }
+        try await Task.sleep(for: times.cancel)
         let wasExecuting = operations[2].isExecuting
         let cancelled = ContinuousClock.now
         operations[2].cancel(reason: "the third is not wanted")
@@ -60,8 +62,8 @@ struct Demonstration {
         try await queue.waitUntilAllOperationsAreFinished()
         _ = await story.value
         let states = operations.map(\.state)
-        report.claim("the cancel found the third executing", wasExecuting, "at \(times.cancel.seconds)")
-        report.claim("it ended at once", late < times.work / 3 && fetches[2].isFinished, "after \(late.seconds)")
+        report.claim("the cancel found the third executing", wasExecuting, "after \(times.cancel.seconds)")
+        report.claim("it ended at once", late < times.long / 3 && fetches[2].isFinished, "after \(late.seconds)")
         let expected: [OperationState] = [.finished, .finished, .cancelled, .finished, .finished]
         report.claim("the other four finished", states == expected, "\(states.map(\.rawValue).joined(separator: ", "))")
         report.claim("none is stuck", !operations.contains { $0.isStuck }, "0 of \(operations.count)")

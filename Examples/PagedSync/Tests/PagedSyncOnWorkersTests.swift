@@ -40,7 +40,7 @@ struct PagedSyncOnWorkersTests {
     }
 
     /// Starts a worker with a short lease, so that its operations soon run elsewhere when it is lost.
-    private func worker() throws -> Program { try workers.start(Self.worker, "-c", "2", "--lease", "3") }
+    private func worker() throws -> Program { try workers.start(Self.worker, "-c", "2", "--lease", "10") }
 
     private func start(_ server: ExampleServer) async throws -> OperationHandle<ContactsSync> {
         let sync = ContactsSync(server: server.address, store: folder.url.path)

@@ -105,15 +105,21 @@ struct PagedSyncTests {
 
     @Test("The latest of many syncs wins, and the others end as cancelled without overlap")
     func latestWins() async throws {
-        let setup = try await PagedSyncSetup()
+        let gate = Latch()
+        // No request is answered before all syncs exist, so only the latest can finish.
+        let setup = try await PagedSyncSetup { _, _ in
+            await gate.wait()
+            return nil
+        }
         let synchronizer = await setup.synchronizer()
         var syncs: [ValueOperation<Synchronizer.Summary>] = []
         for count in 0..<20 {
             syncs.append(synchronizer.sync())
             if count.isMultiple(of: 5) {
-                try await eventually("it has begun") { syncs[count].attempts > 0 || syncs[count].isFinished }
+                try await eventually("it has begun") { syncs[count].attempts > 0 }
             }
         }
+        gate.open()
         #expect(try await syncs[19].value.pages <= 4)
         #expect(syncs.dropLast().allSatisfy { $0.state == .cancelled })
         #expect(setup.api.mostInFlight == 1)

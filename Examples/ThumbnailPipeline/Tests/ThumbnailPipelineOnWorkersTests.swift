@@ -26,7 +26,7 @@ struct ThumbnailPipelineOnWorkersTests {
     /// Starts a worker with a short lease, so that its operations soon run elsewhere when it is lost.
     private func worker(slots: Int) throws -> Program {
         let program = "thumbnail-pipeline-worker"
-        return try workers.start(program, "worker", "-q", "downloads,images", "-c", "\(slots)", "--lease", "3s")
+        return try workers.start(program, "worker", "-q", "downloads,images", "-c", "\(slots)", "--lease", "10s")
     }
 
     private func start(_ gallery: Gallery, on server: ExampleServer) async throws -> Pipeline.Graph {

@@ -34,7 +34,8 @@ struct WorkerInServerTests {
 
         let first = try await ask(address, "/greetings/Ada", post: true)
         #expect(first.status == 202)
-        #expect(try await ask(address, "/greetings/\(first.body)").body == "Hello, Ada!")
+        // The server answers with an error if the result takes too long. Then the client asks again.
+        #expect(await comesTrue { (try? await self.ask(address, "/greetings/\(first.body)"))?.body == "Hello, Ada!" })
 
         let second = try await ask(address, "/greetings/Bob", post: true)
         let sluice = try await ExampleRedis.client(namespace: namespace)

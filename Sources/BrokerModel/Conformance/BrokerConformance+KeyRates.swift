@@ -56,16 +56,16 @@ extension BrokerConformance {
             let (worker, other) = (try bench.worker(), try bench.worker())
             try await bench.limit(.keyRate(QueueRate(1, burst: 1)))
             try await bench.enqueue(1, key: "acme")
-            _ = try await bench.isWoken()
+            try await bench.dropToken()
             try bench.expect(try await bench.claim(worker, 1).nextDueMilliseconds, nil, "the next start")
             // Nothing waits yet, so a worker has to be woken to time the next start.
             try await bench.enqueue(1, key: "acme")
-            try bench.expect(try await bench.isWoken(), true, "woken by what comes first")
+            try await bench.expectToken("woken by what comes first")
             try bench.expect(try await bench.claim(other, 2).nextDueMilliseconds, 1000, "the next start")
             try await bench.enqueue(2, priority: .high, key: "acme")
-            try bench.expect(try await bench.isWoken(), false, "woken by what comes then")
+            try await bench.expectNoToken("woken by what comes then")
             try await bench.enqueue(1, key: "bolt")
-            try bench.expect(try await bench.isWoken(), true, "woken by another key")
+            try await bench.expectToken("woken by another key")
             try bench.expect(try await bench.claim(worker, 2).operations.count, 1, "of the other key")
             try await bench.advance(.seconds(1))
             let next = try await bench.claim(other, 2).operations
@@ -77,12 +77,12 @@ extension BrokerConformance {
             try await bench.limit(.keyRate(QueueRate(1, burst: 1), of: "bolt"))
             try await bench.enqueue(2, key: "acme")
             try bench.expect(try await bench.claim(worker, 2).nextDueMilliseconds, 60_000, "the start of acme")
-            _ = try await bench.isWoken()
+            try await bench.dropToken()
             try await bench.enqueue(2, key: "bolt")
-            try bench.expect(try await bench.isWoken(), true, "woken by what can start")
+            try await bench.expectToken("woken by what can start")
             // A claim that gets all it asked for does not make its worker the timer owner.
             try bench.expect(try await bench.claim(other, 1).operations.count, 1, "of bolt")
-            try bench.expect(try await bench.isWoken(), true, "woken to time the start of bolt")
+            try await bench.expectToken("woken to time the start of bolt")
             try bench.expect(try await bench.claim(worker, 2).nextDueMilliseconds, 1000, "the start of bolt")
         },
         ConformanceCheck("An operation given back untried gives its key's start back, even if the key is parked") {
@@ -92,9 +92,9 @@ extension BrokerConformance {
             let ids = try await bench.enqueue(3, key: "acme")
             let claimed = try await bench.claim(worker, 3).operations
             try bench.expect(claimed.map(\.id), Array(ids[...1]), "the burst")
-            _ = try await bench.isWoken()
+            try await bench.dropToken()
             _ = try await bench.giveBack(claimed[1], worker)
-            try bench.expect(try await bench.isWoken(), true, "woken")
+            try await bench.expectToken("woken")
             let again = try await bench.claim(worker, 3)
             try bench.expect(again.operations.map(\.id), [ids[1]], "the operation claimed again")
             try bench.expect(again.nextDueMilliseconds, 60_000, "the next start")
@@ -130,10 +130,10 @@ extension BrokerConformance {
             for operation in first.operations { _ = try await bench.complete(operation, worker) }
             let second = try await bench.claim(worker, 9)
             try bench.expect(second, Claim(status: .ok, nextDueMilliseconds: 10_000), "by the rate")
-            _ = try await bench.isWoken()
+            try await bench.dropToken()
             let left = try await bench.broker.setLimits([.keyRate(nil)], by: "ann", queue: bench.queue)
             try bench.expect(left, QueueLimits(perKey: KeyLimit(concurrency: 2, weight: 5)), "without the rate")
-            try bench.expect(try await bench.isWoken(), true, "woken once there is no rate")
+            try await bench.expectToken("woken once there is no rate")
             try bench.expect(try await bench.claim(worker, 1).operations.count, 1, "without the rate")
             try await bench.limit(.keyConcurrency(nil), .keyRate(rate))
             try bench.expect(
@@ -153,9 +153,9 @@ extension BrokerConformance {
             let expected = QueueLimits(perKey: KeyLimit(weight: 4), keys: ["acme": KeyLimit(rate: rate)])
             try bench.expect(limits, expected, "the limits")
             try bench.expect(try await bench.claim(worker, 9).operations.count, 1, "of four in a lane")
-            _ = try await bench.isWoken()
+            try await bench.dropToken()
             try await bench.limit(.keyRate(QueueRate(1, burst: 1), of: "acme"))
-            try bench.expect(try await bench.isWoken(), true, "woken to time an earlier start")
+            try await bench.expectToken("woken to time an earlier start")
             try bench.expect(try await bench.claim(worker, 9).nextDueMilliseconds, 1000, "the next start")
             try await bench.limit(.keyRate(QueueRate(1, per: .seconds(60), burst: 4), of: "acme"))
             try bench.expect(try await bench.claim(worker, 9).operations.count, 3, "of a larger burst")
@@ -203,10 +203,5 @@ extension BrokerConformance {
 extension BrokerBench {
     fileprivate func limit(_ limits: QueueLimit...) async throws {
         _ = try await broker.setLimits(limits, by: "ann", queue: queue)
-    }
-
-    /// Takes the wake-up token, waiting at most 10 ms. Returns whether the token came.
-    fileprivate func isWoken() async throws -> Bool {
-        try await broker.waitForWakeUp(queues: [queue], timeout: .milliseconds(10)) != nil
     }
 }

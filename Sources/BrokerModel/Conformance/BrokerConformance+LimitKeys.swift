@@ -70,13 +70,13 @@ extension BrokerConformance {
             let worker = try bench.worker()
             try await bench.limit(.keyConcurrency(1))
             try await bench.enqueue(1, key: "acme")
-            try bench.expect(try await bench.isWoken(), true, "woken by the first")
+            try await bench.expectToken("woken by the first")
             let running = try await bench.claimOne(worker)
             try await bench.enqueue(3, key: "acme")
-            try bench.expect(try await bench.isWoken(), false, "woken by those that have to wait")
+            try await bench.expectNoToken("woken by those that have to wait")
             try bench.expect(try bench.beat(worker).startable, false, "startable")
             _ = try await bench.complete(running, worker)
-            try bench.expect(try await bench.isWoken(), true, "woken once the place is free")
+            try await bench.expectToken("woken once the place is free")
         },
         ConformanceCheck("A failure, a return, a forced cancel and a loss each free the place of a key") { bench in
             let (worker, survivor) = (try bench.worker(), try bench.worker())
@@ -149,9 +149,9 @@ extension BrokerConformance {
             try await bench.limit(.keyConcurrency(1))
             try await bench.enqueue(5, key: "acme")
             _ = try await bench.claim(worker, 5)
-            _ = try await bench.isWoken()
+            try await bench.dropToken()
             try await bench.limit(.keyConcurrency(3, of: "acme"))
-            try bench.expect(try await bench.isWoken(), true, "woken")
+            try await bench.expectToken("woken")
             try bench.expect(try await bench.claim(worker, 5).operations.count, 2, "two more")
             let limits = try await bench.broker.setLimits([.keyConcurrency(nil)], by: "ann", queue: bench.queue)
             try bench.expect(limits, QueueLimits(keys: ["acme": KeyLimit(concurrency: 3)]), "the limits")
@@ -162,10 +162,5 @@ extension BrokerConformance {
 extension BrokerBench {
     fileprivate func limit(_ limits: QueueLimit...) async throws {
         _ = try await broker.setLimits(limits, by: "ann", queue: queue)
-    }
-
-    /// Takes the wake-up token, waiting at most 10 ms. Returns whether the token came.
-    fileprivate func isWoken() async throws -> Bool {
-        try await broker.waitForWakeUp(queues: [queue], timeout: .milliseconds(10)) != nil
     }
 }

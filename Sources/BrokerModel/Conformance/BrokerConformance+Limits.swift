@@ -56,45 +56,45 @@ extension BrokerConformance {
             let worker = try bench.worker()
             try await bench.limit(1)
             try await bench.enqueue()
-            try bench.expect(try await bench.isWoken(), true, "woken by the first")
+            try await bench.expectToken("woken by the first")
             let running = try await bench.claimOne(worker)
             try await bench.enqueue()
             try await bench.enqueue(2, tracked: false)
-            try bench.expect(try await bench.isWoken(), false, "woken while one runs")
+            try await bench.expectNoToken("woken while one runs")
             try bench.expect(try bench.beat(worker).startable, false, "startable while one runs")
             _ = try await bench.complete(running, worker)
             try bench.expect(try bench.beat(worker).startable, true, "startable afterwards")
-            try bench.expect(try await bench.isWoken(), true, "woken by its end")
+            try await bench.expectToken("woken by its end")
             let second = try await bench.claimOne(worker)
             _ = try await bench.fail(second, worker, .dead)
-            try bench.expect(try await bench.isWoken(), true, "woken by a failure")
+            try await bench.expectToken("woken by a failure")
             let third = try await bench.claimOne(worker)
             _ = try await bench.giveBack(third, worker, .later(milliseconds: 60_000))
-            try bench.expect(try await bench.isWoken(), true, "woken by a return")
+            try await bench.expectToken("woken by a return")
         },
         ConformanceCheck("The end of the last operation of a limited queue wakes no worker") { bench in
             let worker = try bench.worker()
             try await bench.limit(1)
             let running = try await bench.running(worker)
-            _ = try await bench.isWoken()
+            try await bench.dropToken()
             _ = try await bench.complete(running, worker)
-            try bench.expect(try await bench.isWoken(), false, "woken")
+            try await bench.expectNoToken("woken")
             try await bench.enqueue()
-            try bench.expect(try await bench.isWoken(), true, "woken by the next")
+            try await bench.expectToken("woken by the next")
         },
         ConformanceCheck("A claim below the limit wakes a worker for the remaining operations") { bench in
             let (one, other) = (try bench.worker(), try bench.worker())
             try await bench.limit(3)
             try await bench.enqueue(4)
-            try bench.expect(try await bench.isWoken(), true, "woken by the enqueue")
+            try await bench.expectToken("woken by the enqueue")
             try bench.expect(try await bench.claim(one, 2).more, true, "more is startable")
-            try bench.expect(try await bench.isWoken(), true, "woken by the first claim")
+            try await bench.expectToken("woken by the first claim")
             try bench.expect(
                 try await bench.claim(other, 2).operations.count,
                 1,
                 "operations claimed by the second worker"
             )
-            try bench.expect(try await bench.isWoken(), false, "woken by the second claim")
+            try await bench.expectNoToken("woken by the second claim")
         },
         ConformanceCheck("A limit can be raised, lowered and removed at any time; running operations continue") {
             bench in
@@ -103,13 +103,13 @@ extension BrokerConformance {
             try bench.expect(try await bench.limit(2), QueueLimits(concurrency: 2), "the limits")
             var held = try await bench.claim(worker, 9).operations
             try bench.expect(held.count, 2, "with two")
-            _ = try await bench.isWoken()
+            try await bench.dropToken()
             try await bench.limit(5)
-            try bench.expect(try await bench.isWoken(), true, "woken by a higher limit")
+            try await bench.expectToken("woken by a higher limit")
             held += try await bench.claim(worker, 9).operations
             try bench.expect(held.count, 5, "with five")
             try await bench.limit(1)
-            try bench.expect(try await bench.isWoken(), false, "woken by a lower limit")
+            try await bench.expectNoToken("woken by a lower limit")
             for operation in held.dropLast() {
                 _ = try await bench.complete(operation, worker)
                 try bench.expect(try await bench.claim(worker, 9), Claim(status: .limited), "a claim with one")
@@ -117,7 +117,7 @@ extension BrokerConformance {
             _ = try await bench.complete(held[4], worker)
             try bench.expect(try await bench.claim(worker, 9).operations.count, 1, "the next with one")
             try bench.expect(try await bench.limit(nil), QueueLimits(), "no limits")
-            try bench.expect(try await bench.isWoken(), true, "woken by the removal")
+            try await bench.expectToken("woken by the removal")
             try bench.expect(try await bench.claim(worker, 9).operations.count, 9, "without a limit")
         },
         ConformanceCheck("A change of limits is an event, and a snapshot shows who set them") { bench in
@@ -165,9 +165,9 @@ extension BrokerConformance {
             let request = ClaimRequest(worker: worker, epoch: 0, capacity: 4, unhandled: ["strange"])
             let refused = try await bench.broker.claim(request, queue: bench.queue)
             try bench.expect([refused.status == .limited, refused.operations.isEmpty], [true, true], "while one runs")
-            _ = try await bench.isWoken()
+            try await bench.dropToken()
             _ = try await bench.complete(running, worker)
-            try bench.expect(try await bench.isWoken(), true, "woken for the unhandled one")
+            try await bench.expectToken("woken for the unhandled one")
             let claim = try await bench.broker.claim(request, queue: bench.queue)
             try bench.expect(claim.operations.map(\.id), [strange.id], "the unhandled one")
         },
@@ -177,11 +177,11 @@ extension BrokerConformance {
             try await bench.limit(1)
             let running = try await bench.running(lost)
             try await bench.enqueue()
-            _ = try await bench.isWoken()
+            try await bench.dropToken()
             try await bench.lapse(allBut: other)
             try bench.expect(try await bench.claim(other), Claim(status: .limited), "a claim before the sweep")
             _ = try await bench.sweepAll()
-            try bench.expect(try await bench.isWoken(), true, "woken")
+            try await bench.expectToken("woken")
             let again = try await bench.claim(other, 4)
             try bench.expect(again.operations.map(\.id), [running.id], "the recovered one, alone")
             try bench.expect(try await bench.complete(running, lost), .stale, "what the lost worker writes")
@@ -193,18 +193,18 @@ extension BrokerConformance {
             for isTracked in [true, false] {
                 let running = try await bench.running(worker, tracked: isTracked)
                 try await bench.enqueue()
-                _ = try await bench.isWoken()
+                try await bench.dropToken()
                 _ = try await bench.force(running.id)
-                try bench.expect(try await bench.isWoken(), true, "woken by a forced cancel")
+                try await bench.expectToken("woken by a forced cancel")
                 let next = try await bench.claimOne(other)
                 try bench.expect(try await bench.complete(running, worker), .stale, "what its worker writes")
                 try bench.expect(try await bench.claim(other), Claim(status: .limited), "a claim beside the next")
                 _ = try await bench.complete(next, other)
             }
             let held = try await bench.running(worker)
-            _ = try await bench.isWoken()
+            try await bench.dropToken()
             _ = try await bench.broker.recoverWorker(worker: worker, queue: bench.queue)
-            try bench.expect(try await bench.isWoken(), true, "woken by the recovery of a worker")
+            try await bench.expectToken("woken by the recovery of a worker")
             try bench.expect(try await bench.claimOne(other).id, held.id, "what it held")
         },
         ConformanceCheck("A heartbeat returns how many more may start, and how many a worker may hold ahead") { bench in
@@ -226,7 +226,7 @@ extension BrokerConformance {
             try await bench.broker.setPaused(.pause(by: "ann"), queue: bench.queue)
             try bench.expect(try await bench.completeAndClaim(running, worker), Claim(status: .paused), "the claim")
             try await bench.broker.setPaused(.resume(by: "ann"), queue: bench.queue)
-            try bench.expect(try await bench.isWoken(), true, "woken by the resume")
+            try await bench.expectToken("woken by the resume")
             try bench.expect(try await bench.claim(worker, 4).operations.count, 1, "claimed operations")
         },
     ]
@@ -276,14 +276,14 @@ extension BrokerConformance {
             let (worker, other) = (try bench.worker(), try bench.worker())
             try await bench.rate(QueueRate(1, burst: 1))
             try await bench.enqueue()
-            _ = try await bench.isWoken()
+            try await bench.dropToken()
             _ = try await bench.claim(worker, 2)
             // Nothing waits yet, so a worker has to be woken to time the next start.
             try await bench.enqueue()
-            try bench.expect(try await bench.isWoken(), true, "woken by what comes first")
+            try await bench.expectToken("woken by what comes first")
             try bench.expect(try await bench.claim(other, 2).nextDueMilliseconds, 1000, "the next start")
             try await bench.enqueue(2)
-            try bench.expect(try await bench.isWoken(), false, "woken by what comes then")
+            try await bench.expectNoToken("woken by what comes then")
             try await bench.advance(.seconds(1))
             try bench.expect(try await bench.claim(other, 2).operations.count, 1, "at that instant")
         },
@@ -313,11 +313,6 @@ extension BrokerBench {
 
     fileprivate func rate(_ rate: QueueRate) async throws {
         _ = try await broker.setLimits([.rate(rate)], by: "ann", queue: queue)
-    }
-
-    /// Takes the wake-up token, waiting at most 10 ms. Returns whether the token came.
-    fileprivate func isWoken() async throws -> Bool {
-        try await broker.waitForWakeUp(queues: [queue], timeout: .milliseconds(10)) != nil
     }
 
     /// Completes one operation and claims up to four in the same call.

@@ -15,7 +15,6 @@ struct CompletionValues: Sendable {
 
     /// Returns the values, or an empty list if Redis does not answer in time. Starts no server.
     func read(_ kind: Completer.Dynamic) async -> [Completer.Candidate] {
-        if invocation.settings.redis.content == nil, (try? EmbeddedRedis().status()) == nil { return [] }
         var settings = invocation.settings
         let patience: Duration
         if case .flag = settings.connectTimeout.origin {
@@ -24,6 +23,7 @@ struct CompletionValues: Sendable {
             patience = min(Self.patience, settings.connectTimeout.content)
         }
         settings.connectTimeout.content = patience
+        if settings.redis.content == nil, (try? Connector.embeddedRedis(settings).status()) == nil { return [] }
         let quick = invocation.with(settings)
         let (stream, answer) = AsyncStream<[Completer.Candidate]>.makeStream()
         Task {

@@ -77,11 +77,11 @@ private struct StatusLine {
     var text: String {
         get async {
             let settings = invocation.settings
-            if settings.redis.content == nil, (try? EmbeddedRedis().status()) == nil {
+            var quick = settings
+            quick.connectTimeout.content = min(Self.patience, quick.connectTimeout.content)
+            if settings.redis.content == nil, (try? Connector.embeddedRedis(quick).status()) == nil {
                 return "status: the embedded Redis does not run; a command that needs it starts it"
             }
-            var quick = invocation.settings
-            quick.connectTimeout.content = min(Self.patience, quick.connectTimeout.content)
             do {
                 let client = try await invocation.with(quick).connect()
                 let line = StatLine(try await client.snapshot(executingRows: 0), rates: Rates()).summary

@@ -37,6 +37,11 @@ enum Connector {
         return ["SLUICE_REDIS_URL": url, "SLUICE_NAMESPACE": invocation.settings.namespace.content]
     }
 
+    /// The embedded server, which has the connect timeout to answer.
+    static func embeddedRedis(_ settings: Settings) -> EmbeddedRedis {
+        EmbeddedRedis(patience: settings.connectTimeout.content)
+    }
+
     /// The endpoint of the settings, or the endpoint of the embedded server. Starts that server if necessary.
     static func endpoint(_ invocation: Invocation) async throws -> RedisEndpoint {
         if let endpoint = invocation.settings.redis.content { return endpoint }
@@ -47,7 +52,7 @@ enum Connector {
                 fix: "\(Program.name) worker --pass-redis …, or set SLUICE_REDIS_URL in the program"
             )
         }
-        let server = EmbeddedRedis()
+        let server = embeddedRedis(invocation.settings)
         let status = try await SluiceClient.startedServer(server)
         if status.startedNow {
             invocation.console.note(

@@ -17,7 +17,7 @@ struct EmbeddedUsers: Sendable {
     init(_ server: EmbeddedRedis, _ invocation: Invocation) async throws {
         namespace = invocation.settings.namespace.content
         guard try server.status() != nil else { return }
-        connections = try Self.others(server.endpoint)
+        connections = try Self.others(server.endpoint, within: invocation.settings.connectTimeout.content)
         guard connections > 0 else { return }
         guard let snapshot = try? await Self.snapshot(invocation) else { return }
         workers = WorkerSummary.merge(snapshot.queues).count { !$0.isLost }
@@ -47,8 +47,9 @@ struct EmbeddedUsers: Sendable {
     }
 
     /// The number of connections besides this one.
-    private static func others(_ endpoint: RedisEndpoint) throws -> Int {
-        let info = try RedisProbe.ask(endpoint, [RedisCommand("INFO", "clients")])[0].expectString("INFO clients")
+    private static func others(_ endpoint: RedisEndpoint, within timeout: Duration) throws -> Int {
+        let replies = try RedisProbe.ask(endpoint, [RedisCommand("INFO", "clients")], timeout: timeout)
+        let info = try replies[0].expectString("INFO clients")
         let line = info.split(whereSeparator: \.isNewline).first { $0.hasPrefix("connected_clients:") }
         return max(0, (line.flatMap { Int($0.dropFirst("connected_clients:".count)) } ?? 1) - 1)
     }

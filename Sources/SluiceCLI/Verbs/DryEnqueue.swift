@@ -64,7 +64,8 @@ struct DryEnqueue: Sendable {
 
     /// Warns about names without a worker. Asks Redis only if it runs; starts no server.
     private func warn(_ pairs: [(queue: String, name: String)]) async {
-        if invocation.settings.redis.content == nil, (try? EmbeddedRedis().status()) == nil {
+        let settings = invocation.settings
+        if settings.redis.content == nil, (try? Connector.embeddedRedis(settings).status()) == nil {
             return invocation.console.note("no Redis runs here, so no worker was asked what it handles")
         }
         do {

@@ -49,7 +49,7 @@ package struct RedisStatusVerb: Verb {
     package init() {}
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let server = EmbeddedRedis()
+        let server = Connector.embeddedRedis(invocation.settings)
         let status = try server.status()
         EmbeddedReport.print(status, server, invocation)
         return status == nil ? .notFound : .done
@@ -76,7 +76,7 @@ package struct RedisStartVerb: Verb {
     package init() {}
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let server = EmbeddedRedis()
+        let server = Connector.embeddedRedis(invocation.settings)
         EmbeddedReport.print(try await SluiceClient.startedServer(server), server, invocation)
         return .done
     }
@@ -104,7 +104,7 @@ package struct RedisStopVerb: Verb {
     package init() {}
 
     package func perform(_ invocation: Invocation) async throws -> ExitStatus {
-        let server = EmbeddedRedis()
+        let server = Connector.embeddedRedis(invocation.settings)
         let users = try await EmbeddedUsers(server, invocation)
         try invocation.beginChange(asking: users.isEmpty ? "stop the embedded Redis" : nil)
         if !users.isEmpty { try invocation.confirm("stop the embedded Redis, \(users.text)?", count: 1) }

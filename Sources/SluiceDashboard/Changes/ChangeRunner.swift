@@ -6,6 +6,7 @@ import SluiceOperator
 actor ChangeRunner {
     private let broker: any OperatorBroker
     private let view: PayloadView
+    private let lease: Duration
     /// Called when a change has ended.
     private let onEnd: @Sendable () async -> Void
     private var task: Task<Void, Never>?
@@ -13,8 +14,13 @@ actor ChangeRunner {
     /// Changes that this version cannot read.
     private var unreadable: Set<OperationID> = []
 
-    init(_ broker: any OperatorBroker, view: PayloadView, onEnd: @escaping @Sendable () async -> Void) {
-        (self.broker, self.view, self.onEnd) = (broker, view, onEnd)
+    init(
+        _ broker: any OperatorBroker,
+        view: PayloadView,
+        lease: Duration,
+        onEnd: @escaping @Sendable () async -> Void
+    ) {
+        (self.broker, self.view, self.lease, self.onEnd) = (broker, view, lease, onEnd)
     }
 
     /// Begins to perform the changes that no program performs.
@@ -57,9 +63,9 @@ actor ChangeRunner {
     /// - Returns: nil if another program was faster.
     private func take(_ next: StoredChange) async throws -> ChangeJobRun? {
         let takenAt = ContinuousClock.now
-        let lease = ChangeJobRun.lease.wholeMilliseconds
-        let taken = try await broker.takeChange(next.id, fence: next.fence, leaseMilliseconds: lease)
-        return taken.flatMap { ChangeJobRun(broker, $0, view: view, takenAt: takenAt) }
+        let milliseconds = lease.wholeMilliseconds
+        let taken = try await broker.takeChange(next.id, fence: next.fence, leaseMilliseconds: milliseconds)
+        return taken.flatMap { ChangeJobRun(broker, $0, view: view, lease: lease, takenAt: takenAt) }
     }
 }
 

@@ -1,4 +1,5 @@
 import Operations
+import SluiceOperator
 
 /// The settings of a dashboard.
 package struct DashboardOptions: Sendable {
@@ -24,6 +25,8 @@ package struct DashboardOptions: Sendable {
     package var interval: Duration
     /// The longest time that a page waits for Redis.
     var patience = SnapshotLoop.patience
+    /// How long this process alone performs a change, unless it renews the lease.
+    var changeLease = ChangeJobRun.lease
     /// The keys that read arguments, and the values to hide.
     package var view: PayloadView
     package var namespace: String

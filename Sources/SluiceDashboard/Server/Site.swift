@@ -32,7 +32,9 @@ struct Site: Sendable {
         options.view.comparesShown = true
         (self.client, self.options, self.onLogin) = (client, options, onLogin)
         loop = SnapshotLoop(client.broker, interval: options.interval, patience: options.patience)
-        changes = ChangeRunner(client.broker, view: options.view) { [loop] in await loop.expire() }
+        changes = ChangeRunner(client.broker, view: options.view, lease: options.changeLease) { [loop] in
+            await loop.expire()
+        }
         rows = ListRows(client.broker, view: options.view)
         links = Links(basePath: options.basePath)
     }

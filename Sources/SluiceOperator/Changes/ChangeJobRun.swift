@@ -8,10 +8,12 @@ import Synchronization
 /// step may have changed. An operation is changed only if it existed when the change was stored, and if this change has
 /// not changed it yet: see `isChanged`.
 package struct ChangeJobRun: Sendable {
+    /// The usual time for which a program alone may perform a change, unless it renews the lease.
     package static let lease = Duration.seconds(15)
 
     private let broker: any OperatorBroker
     private let view: PayloadView
+    private let lease: Duration
     private let stored: StoredChange
     private let job: ChangeJob
     private let events: ChangeEvents
@@ -38,21 +40,23 @@ package struct ChangeJobRun: Sendable {
 
     /// - Parameters:
     ///   - stored: the change as it was taken.
+    ///   - lease: the lease that it was taken with.
     ///   - takenAt: a time before the taking.
     /// - Returns: nil if the stored text cannot be read.
     package init?(
         _ broker: any OperatorBroker,
         _ stored: StoredChange,
         view: PayloadView,
+        lease: Duration,
         takenAt: ContinuousClock.Instant
     ) {
         guard let job = ChangeJob(stored.definition), var progress = ChangeJobProgress(stored.progress) else {
             return nil
         }
         if stored.fence > 1 { progress.beginAgain(job.target) }
-        (self.broker, self.stored, self.view, self.job) = (broker, stored, view, job)
+        (self.broker, self.stored, self.view, self.job, self.lease) = (broker, stored, view, job, lease)
         events = ChangeEvents(broker: broker, id: stored.id, job: job)
-        state = Shared(progress, leaseEnd: takenAt + Self.lease)
+        state = Shared(progress, leaseEnd: takenAt + lease)
         if stored.stopper != nil { state.state.withLock { $0.isStopped = true } }
     }
 
@@ -84,7 +88,9 @@ package struct ChangeJobRun: Sendable {
     package func run() async {
         let renewal = Task {
             while !Task.isCancelled {
-                try await Task.sleep(for: Self.lease / 3)
+                try await Task.sleep(for: lease / 3)
+                // A run that has ended must not keep the lease, for which the next one waits.
+                try Task.checkCancellation()
                 try? await save()
             }
         }
@@ -125,12 +131,12 @@ package struct ChangeJobRun: Sendable {
             fence: stored.fence,
             progress: state.state.withLock { $0.progress.bytes },
             isEnd: isEnd,
-            leaseMilliseconds: Self.lease.wholeMilliseconds
+            leaseMilliseconds: lease.wholeMilliseconds
         )
         state.state.withLock { state in
             if answer == .lost { state.isLost = true }
             if answer == .stopAsked { state.isStopped = true }
-            state.leaseEnd = sentAt + Self.lease
+            state.leaseEnd = sentAt + lease
         }
     }
 

@@ -48,6 +48,8 @@ public struct WorkerConfiguration: Sendable {
     public var endsWhenStopped: Bool
     /// The level from which lines of `OperationContext.logger` also go to the operation's log; nil = none do.
     public var operationLogLevel: Logger.Level?
+    /// The longest times of the worker's drain. Only tests set others, so that no slow machine decides their outcome.
+    var drainTimes = DrainTimes()
 
     /// Creates a configuration. The worker checks it when it starts.
     ///

@@ -53,7 +53,8 @@ extension CommandLineTests {
             let lines = (0..<140).map { _ in #"{"name":"sleep","args":{"seconds":600}}"# }
             try lines.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
             try await sluice.lines("enqueue", "--batch", path)
-            let workers = try (0..<4).map { _ in try sluice.start(["worker", "-c", "25"]) }
+            // After a late heartbeat, another worker would start operations again.
+            let workers = try (0..<4).map { _ in try sluice.start(["worker", "-c", "25", "--lease", "60s"]) }
             try await eventually("all slots are busy") {
                 try await sluice.count(.executing) == 100
             }

@@ -90,6 +90,14 @@ struct CommandLine: Sendable {
         return worker
     }
 
+    /// Waits until all workers of a queue are in this phase. A worker obeys a request only when it hears of it.
+    func awaitPhase(_ phase: String, ofWorkersOf queue: String) async throws {
+        try await eventually("the workers of \(queue) are \(phase)") {
+            let workers = try await snapshots().first { $0.queue == queue }?.workers ?? []
+            return !workers.isEmpty && workers.allSatisfy { WorkerInfo($0.info)?.phase == phase }
+        }
+    }
+
     /// Runs a command and returns its output as JSON.
     func json(_ arguments: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws -> JSONValue {
         let outcome = await (try start(arguments + ["-o", "json"])).outcome()

@@ -31,7 +31,7 @@ extension CommandLineTests {
         func replay() async throws {
             let old = try await sluice.enqueue("noop")
             try await sluice.lines("cancel", old, "--reason", "not needed")
-            let events = try sluice.start(["events", "--since", "5m"])
+            let events = try sluice.start(["events", "--since", "1h"])
             try await eventually("the old cancel is printed") { events.output.contains("not needed") }
             let change = objects(events.output).compactMap { $0["change"]?.objectValue }.first
             #expect(change?["verb"]?.stringValue == "cancel")
@@ -84,7 +84,7 @@ extension CommandLineTests {
             try await sluice.lines("cancel", id)
             try await sluice.lines("retry", id)
             try await sluice.lines("rm", id)
-            let changes = try await sluice("events", "--changes", "--since", "5m", "--no-follow", "-o", "csv")
+            let changes = try await sluice("events", "--changes", "--since", "1h", "--no-follow", "-o", "csv")
             #expect(changes.code == 0)
             let verbs = changes.output.split(separator: "\n").dropFirst().map {
                 $0.split(separator: ",", omittingEmptySubsequences: false)[8]
@@ -95,13 +95,13 @@ extension CommandLineTests {
                 "state:cancelled",
                 "id:\(id)",
                 "--since",
-                "5m",
+                "1h",
                 "--no-follow",
                 "-o",
                 "id"
             )
             #expect(ids.output == id + "\n")
-            let other = try await sluice("events", "state:dead", "--since", "5m", "--no-follow")
+            let other = try await sluice("events", "state:dead", "--since", "1h", "--no-follow")
             #expect(other.output.isEmpty, "\(other.output)")
         }
 
@@ -111,7 +111,7 @@ extension CommandLineTests {
             for queue in queues { _ = try await sluice.enqueue("noop", "-q", queue) }
             let expected = (0..<9).map { (queues[$0 % 3], "round \($0)") }
             for (queue, reason) in expected { try await sluice.lines("queue", "pause", queue, "--reason", reason) }
-            let changes = try await sluice("events", "--changes", "--since", "5m", "--no-follow", "-o", "csv")
+            let changes = try await sluice("events", "--changes", "--since", "1h", "--no-follow", "-o", "csv")
             let cells = changes.output.split(separator: "\n").dropFirst().map { $0.split(separator: ",") }
             #expect(cells.map { $0.last.map(String.init) } == expected.map(\.1), "\(changes.output)")
             #expect(cells.map { String($0[1]) } == expected.map(\.0), "\(changes.output)")
@@ -123,7 +123,7 @@ extension CommandLineTests {
             _ = try await sluice.enqueue("noop")
             try await sluice.lines("hold", id, "--reason", "ask Ann")
             try await sluice.lines("release", id)
-            let words = ["events", "--changes", "--since", "5m", "--no-follow", "-o"]
+            let words = ["events", "--changes", "--since", "1h", "--no-follow", "-o"]
             let table = await (try sluice.start(words + ["table"])).outcome().output
             #expect(table.contains("\(id), ask Ann") && !table.contains("1 operation"), "\(table)")
             let ids = await (try sluice.start(words + ["id"])).outcome().output
@@ -142,7 +142,7 @@ extension CommandLineTests {
             try await sluice.lines("rm", waiting)
             try await sluice.lines("rm", other)
             try await sluice.lines("cancel", running)
-            let words = ["events", "--changes", "--since", "5m", "--no-follow", "-o", "id"]
+            let words = ["events", "--changes", "--since", "1h", "--no-follow", "-o", "id"]
             #expect(
                 await (try sluice.start(words)).outcome().output == "\(waiting)\n\(waiting)\n\(other)\n\(running)\n"
             )

@@ -91,12 +91,16 @@ private struct Site {
         #expect(runner.code == 0, "\(runner.errors)")
         try await sluice.lines("queue", "limit", "empty", "concurrency=1", "--quiet")
         try await sluice.lines("schedule", "add", "nightly", "noop", "--cron", "@daily", "--quiet")
-        try await sluice.lines("cancel", "-t", "unwanted", "--until", "10m", "-y", "--quiet")
+        try await sluice.lines("cancel", "-t", "unwanted", "--until", "10h", "-y", "--quiet")
         worker = try await Self.worker("w1", sluice)
     }
 
-    private static func worker(_ name: String, _ sluice: CommandLine) async throws -> TestSupport.Program {
-        let worker = try sluice.start(["worker", "--name", name, "-q", "other"])
+    private static func worker(
+        _ name: String,
+        _ sluice: CommandLine,
+        lease: String = "60s"
+    ) async throws -> TestSupport.Program {
+        let worker = try sluice.start(["worker", "--name", name, "-q", "other", "--lease", lease])
         try await eventually("\(name) is known") {
             try await sluice.snapshots().flatMap(\.workers).contains { WorkerInfo($0.info)?.name == name }
         }
@@ -126,7 +130,8 @@ private struct Site {
             return id
         case "STOPPED":
             let name = "w\(UUID().uuidString)"
-            _ = try await Self.worker(name, sluice)
+            // The process is killed with its value, here. The command finds the name as long as the lease lasts.
+            _ = try await Self.worker(name, sluice, lease: "10m")
             return name
         case "SCHEDULE", "PAUSED":
             let id = "s\(UUID().uuidString)"

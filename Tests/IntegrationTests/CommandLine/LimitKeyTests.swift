@@ -39,7 +39,7 @@ extension CommandLineTests {
             let perKey: JSONValue = ["count": 100, "periodSeconds": 1, "burst": 100]
             #expect(limits?["perKey"] == ["concurrency": .null, "weight": .null, "rate": perKey])
             #expect(limits?["keys"]?["a.b"]?["rate"] == ["count": 20, "periodSeconds": 60, "burst": 5])
-            let events = try await sluice("events", "--since", "5m", "--no-follow", "--changes").output
+            let events = try await sluice("events", "--since", "1h", "--no-follow", "--changes").output
             #expect(events.contains("key:a.b.rate 20/1m (burst 5)"), "\(events)")
             let left = try await sluice.lines("queue", "limit", "default", "key.rate=none", "key:a.b.rate=none")
             #expect(left == ["default: no limits"])

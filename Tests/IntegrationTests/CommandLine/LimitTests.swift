@@ -24,7 +24,7 @@ extension CommandLineTests {
             #expect(try await sluice.json("queue", "limit", "default")["limits"]?["concurrency"]?.intValue == 8)
             let shown = try await sluice("queue", "show", "default").output
             #expect(shown.contains("limits  concurrency 8") && shown.contains("0/8"), "\(shown)")
-            let events = try await sluice("events", "--since", "5m", "--no-follow", "--changes").output
+            let events = try await sluice("events", "--since", "1h", "--no-follow", "--changes").output
             #expect(events.contains("concurrency 8"), "\(events)")
             #expect(try await sluice.lines("queue", "limit", "default", "concurrency=none") == ["default: no limits"])
         }

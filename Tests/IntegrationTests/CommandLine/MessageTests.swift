@@ -118,7 +118,8 @@ extension CommandLineTests {
             )
             #expect(try await dry("exec", "argv:=[1]").errors.contains(#""argv" must be an array of strings"#))
             #expect(try await dry("sleep", "seconds:=3").errors.contains("no live worker serves queue default"))
-            let worker = try await sluice.worker()
+            // After a late heartbeat there would be no live worker.
+            let worker = try await sluice.worker("--lease", "60s")
             let unknown = try await dry("nosuchop")
             #expect(unknown.code == 0 && unknown.errors.contains(#"no live worker handles "nosuchop""#), "\(unknown)")
             #expect(try await dry("slep").errors.contains(#"did you mean "sleep"?"#))

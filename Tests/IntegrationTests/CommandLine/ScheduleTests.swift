@@ -82,7 +82,7 @@ extension CommandLineTests {
             let table = try await sluice("stats").output
             #expect(table.contains("schedules 1"), "\(table)")
             #expect(try await sluice.lines("schedule", "rm", "nightly") == ["nightly removed"])
-            let events = try await sluice("events", "--since", "5m", "--no-follow", "--changes").output
+            let events = try await sluice("events", "--since", "1h", "--no-follow", "--changes").output
             for verb in ["setSchedule", "pauseSchedule", "resumeSchedule", "runSchedule", "removeSchedule"] {
                 #expect(events.contains(verb), "\(events)")
             }

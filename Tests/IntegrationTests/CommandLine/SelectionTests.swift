@@ -25,7 +25,7 @@ extension CommandLineTests {
             #expect(try await sluice.total("started") == 1)
 
             #expect(try await sluice("retry", "-w", "tag:nightly", "-y").code == 0)
-            let waiting = try sluice.start(["wait", "-t", "nightly", "--timeout", "5m", "-o", "id"])
+            let waiting = try sluice.start(["wait", "-t", "nightly", "--timeout", "1h", "-o", "id"])
             // wait ignores operations that end before it looks.
             try await eventually("it waits for them") { waiting.errors.contains("0/3") }
             let worker = try await sluice.worker()

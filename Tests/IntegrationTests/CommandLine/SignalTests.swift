@@ -13,7 +13,7 @@ extension CommandLineTests {
             arguments: [SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]
         )
         func drains(_ number: Int32) async throws {
-            let worker = try await sluice.worker("-c", "1")
+            let worker = try await sluice.worker("-c", "1", "--lease", "60s", "--drain-timeout", "10m")
             let running = try await sluice.enqueue("sleep", "seconds:=2")
             try await sluice.begins(running)
             worker.send(number)
@@ -33,8 +33,10 @@ extension CommandLineTests {
             for _ in 0..<3 { worker.send(SIGHUP) }
             try await sluice.reaches("finished", short)
             #expect(!worker.hasEnded)
+            let second = ContinuousClock.now
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 143)
+            try await sluice.broker.recoverRest(of: worker, since: second)
             try await sluice.reaches("ready", long)
             let record = try await sluice.json("show", long)
             #expect(record["attempt"]?.intValue == 0, "\(record)")
@@ -72,7 +74,8 @@ extension CommandLineTests {
             arguments: [SIGHUP, SIGQUIT]
         )
         func supervisor(_ number: Int32) async throws {
-            let supervisor = try sluice.start(["worker", "-v", "--processes", "2", "-c", "1"])
+            let lasting = ["--lease", "60s", "--drain-timeout", "10m"]
+            let supervisor = try sluice.start(["worker", "-v", "--processes", "2", "-c", "1"] + lasting)
             let ids = try await [sluice.enqueue("sleep", "seconds:=2"), sluice.enqueue("sleep", "seconds:=2")]
             for id in ids { try await sluice.begins(id) }
             supervisor.send(number)

@@ -23,7 +23,7 @@ extension CommandLineTests {
             #expect(snooze?["count"]?.intValue == 1 && snooze?["until"]?.stringValue != nil)
             let reason = try #require(try await sluice.json("explain", id)["reasons"]?.arrayValue?.first)
             #expect(reason["code"]?.stringValue == "snoozed", "\(reason)")
-            let events = try await sluice("events", "--since", "5m", "--no-follow").output
+            let events = try await sluice("events", "--since", "1h", "--no-follow").output
             #expect(events.contains("snoozed, once: export not ready"), "\(events)")
             _ = try folder.file("done", "")
             try await sluice.lines("retry", id)

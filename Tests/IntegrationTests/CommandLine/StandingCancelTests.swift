@@ -12,7 +12,7 @@ struct StandingCancelTests {
             ["-t", "night", "--in", "1h", "--"] + installation.ledger.program(seconds: 0)
         )
         let worker = try installation.worker()
-        try await installation.succeed("cancel", "-t", "night", "--until", "10m", "--reason", "maintenance", "-y")
+        try await installation.succeed("cancel", "-t", "night", "--until", "10h", "--reason", "maintenance", "-y")
         #expect(try await installation.show(waiting).state == "cancelled")
         let later = try await installation.enqueue(["-t", "night", "--"] + installation.ledger.program(seconds: 0))
         let other = try await installation.enqueue(["--"] + installation.ledger.program(seconds: 0))
@@ -29,7 +29,7 @@ struct StandingCancelTests {
         try await installation.succeed("cancels", "rm", "default/1")
         let again = try await installation.enqueue(["-t", "night", "--"] + installation.ledger.program(seconds: 0))
         try await installation.awaitState("finished", of: again)
-        try await installation.succeed("cancel", "-w", "name:noop args.user.id:42", "--until", "10m", "-y")
+        try await installation.succeed("cancel", "-w", "name:noop args.user.id:42", "--until", "10h", "-y")
         let mine = try await installation.enqueue("noop", "user:={\"id\":42}")
         let others = try await installation.enqueue("noop", "user:={\"id\":43}")
         try await installation.awaitState("cancelled", of: mine)
@@ -42,20 +42,20 @@ struct StandingCancelTests {
         let installation = try Installation()
         let id = try await installation.enqueue("noop")
         try await installation.succeed("cancel", id)
-        try await installation.succeed("cancel", "-w", "name:sleep", "--until", "10m", "-y")
+        try await installation.succeed("cancel", "-w", "name:sleep", "--until", "10h", "-y")
         let waiting = try await installation.enqueue("sleep", "seconds:=1")
         let text = try await installation.succeed("explain", waiting)
         #expect(text.contains("a standing cancel will cancel it before it starts"), "\(text)")
         #expect(text.contains("sluice cancels rm default/1"), "\(text)")
         for words in [
-            ["-w", "state:ready", "--until", "10m"], ["--all", "--until", "10m"], ["-t", "x", "--until", "90d"],
+            ["-w", "state:ready", "--until", "10h"], ["--all", "--until", "10h"], ["-t", "x", "--until", "90d"],
         ] {
             #expect(try await installation.run(["cancel", "-y"] + words, input: nil).code == 64, "\(words)")
         }
         for number in 2...16 {
-            try await installation.succeed("cancel", "-t", "t\(number)", "--until", "10m", "-y")
+            try await installation.succeed("cancel", "-t", "t\(number)", "--until", "10h", "-y")
         }
-        #expect(try await installation.sluice("cancel", "-t", "more", "--until", "10m", "-y").code == 5)
+        #expect(try await installation.sluice("cancel", "-t", "more", "--until", "10h", "-y").code == 5)
         try await installation.succeed("cancels", "rm", "--all")
         #expect(try await installation.succeed("cancels", "ls", "-o", "id").isEmpty)
     }

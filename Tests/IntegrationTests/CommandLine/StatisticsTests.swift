@@ -31,7 +31,7 @@ extension CommandLineTests {
             )
             #expect(mail["run"]?["count"]?.intValue == 7 && mail["wait"]?["count"]?.intValue == 7)
             #expect(mail["errorRate"] == 0.286 && mail["trend"]?.stringValue != nil)
-            let one = try await sluice("stats", "--since", "5m", "-q", "images", "-o", "csv")
+            let one = try await sluice("stats", "--since", "1h", "-q", "images", "-o", "csv")
             #expect(one.output.hasPrefix("queue,started,finished,failed,retried,error_rate,wait_p50_ms,"), "\(one)")
             #expect(one.output.contains("\nimages,2,2,0,0,0,"))
 

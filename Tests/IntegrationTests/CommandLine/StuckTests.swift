@@ -9,8 +9,8 @@ extension CommandLineTests {
     struct StuckTests {
         private let sluice = CommandLine()
 
-        private func spin(_ seconds: Int) async throws -> String {
-            try await sluice.enqueue("test.spin", "seconds:=\(seconds)", "--run-timeout", "200ms")
+        private func spin(_ seconds: Int, runTimeout: String = "200ms") async throws -> String {
+            try await sluice.enqueue("test.spin", "seconds:=\(seconds)", "--run-timeout", runTimeout)
         }
 
         private func error(_ id: String) async throws -> String? {
@@ -22,13 +22,14 @@ extension CommandLineTests {
         )
         func free() async throws {
             let worker = try await sluice.worker("-c", "1", "--cancel-grace", "100ms", program: "worker-fixture")
-            let id = try await spin(60)
+            // So long that even on a slow machine the worker reports the body while it runs.
+            let id = try await spin(150)
             try await sluice.reaches("dead", id)
             #expect(try await error(id)?.contains(#""type":"stuck""#) == true)
-            try await sluice.reaches("finished", try await sluice.enqueue("noop"))
             try await eventually("the worker reports it") {
                 try await sluice.json("workers", "ls")["workers"]?.arrayValue?.first?["stuck"]?.intValue == 1
             }
+            try await sluice.reaches("finished", try await sluice.enqueue("noop"))
             try await eventually("the body returns") {
                 worker.errors.contains("a stuck body has returned")
             }
@@ -96,9 +97,10 @@ extension CommandLineTests {
         @Test("--stuck replace, every thread held: the process exits at once, and its successor takes over")
         func blocked() async throws {
             let threads = ProcessInfo.processInfo.activeProcessorCount
-            // All are claimed at once: a free thread would end the first one before the last one holds it.
+            // All are claimed at once, and have time to begin: a free thread would end the first one before the last
+            // one holds it.
             var ids: [String] = []
-            for _ in 0..<threads { ids.append(try await spin(600)) }
+            for _ in 0..<threads { ids.append(try await spin(600, runTimeout: "15s")) }
             let supervisor = try sluice.start(
                 [
                     "worker", "-v", "--processes", "1", "-c", "\(threads)", "--cancel-grace", "100ms",

@@ -65,7 +65,7 @@ extension CommandLineTests {
                 #expect(!diagnosis.contains("\"\(code)\""), "\(diagnosis)")
             }
 
-            let knowing = try await sluice.worker("-c", "1", "--handler", "job=\(try writer(file))")
+            let knowing = try await sluice.worker("-c", "1", "--lease", "60s", "--handler", "job=\(try writer(file))")
             try await eventually("all have run") {
                 try await snapshot().totals["finished"] == 100
             }

@@ -14,8 +14,12 @@ extension CommandLineTests {
             try await eventually("\(name) is \(state)") { try await shown(name)["state"]?.stringValue == state }
         }
 
+        /// A lease that a late heartbeat does not end, so that another worker takes nothing over. A request is heard
+        /// with the next heartbeat at the latest.
+        private static let lease = ["--lease", "60s"]
+
         private func start(_ name: String, _ arguments: String...) async throws -> Program {
-            let worker = try sluice.start(["worker", "-v", "--name", name] + arguments)
+            let worker = try sluice.start(["worker", "-v", "--name", name] + Self.lease + arguments)
             try await eventually("\(name) is known") {
                 try await sluice.snapshots().flatMap(\.workers).contains { WorkerInfo($0.info)?.name == name }
             }
@@ -35,7 +39,7 @@ extension CommandLineTests {
             #expect(course.milliseconds("at") != nil)
             let waiting = try await sluice.enqueue("noop")
             // A worker of the same name that starts now is not quiet and runs waiting operations.
-            let other = try sluice.start(["worker", "--name", "w1"])
+            let other = try sluice.start(["worker", "--name", "w1"] + Self.lease)
             try await sluice.reaches("finished", waiting)
             other.send(SIGTERM)
             #expect(await other.outcome().code == 0)
@@ -86,7 +90,7 @@ extension CommandLineTests {
 
         @Test("stop of all processes on one host: no process restarts, and the supervisor ends with 0")
         func supervised() async throws {
-            let supervisor = try sluice.start(["worker", "-v", "--processes", "2", "--name", "pair"])
+            let supervisor = try sluice.start(["worker", "-v", "--processes", "2", "--name", "pair"] + Self.lease)
             try await eventually("both are known") {
                 try await sluice.snapshots().flatMap(\.workers).count == 2
             }
@@ -96,7 +100,8 @@ extension CommandLineTests {
             let host = try #require(try await sluice.json("workers", "ls")["workers"]?.arrayValue?.first?["host"])
             try await sluice.lines("workers", "stop", "--host", try #require(host.stringValue), "-y")
             #expect(await supervisor.outcome().code == 0)
-            #expect(try await sluice.snapshots().flatMap(\.workers).isEmpty)
+            let isGone = try await sluice.snapshots().flatMap(\.workers).isEmpty
+            expectUnlessSlow("both processes have given up their leases", isGone)
         }
 
         @Test(

@@ -11,16 +11,20 @@ extension CommandLineTests {
 
         @Test("An idle worker gives the memory of its startup code back, and works on")
         func idle() async throws {
-            // Memory shrinks one heartbeat after the first idle one. With this lease, that is after the first
-            // measurement.
-            let worker = try await sluice.worker("--lease", "60s")
+            // Memory shrinks one heartbeat after the first idle one. With this lease, that is after the measurements at
+            // the start.
+            let worker = try sluice.start(["worker", "-v", "--lease", "60s"])
             func resident(_ field: String) throws -> Int {
                 let status = try String(contentsOfFile: "/proc/\(worker.identifier)/status", encoding: .utf8)
                 let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(field) })
                 return try #require(Int(line.split(separator: " ").dropLast().last ?? ""))
             }
-            let started = try resident("RssFile:")
-            try await eventually("its memory shrinks") { try resident("RssFile:") < started * 3 / 4 }
+            var most = 0
+            try await eventually("the worker is known") {
+                most = max(most, try resident("RssFile:"))
+                return try await sluice.snapshots().contains { !$0.workers.isEmpty }
+            }
+            try await eventually("its memory shrinks") { try resident("RssFile:") < most * 3 / 4 }
             try await sluice.reaches("finished", try await sluice.enqueue("noop"))
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 0)
@@ -120,10 +124,11 @@ extension CommandLineTests {
             worker.send(SIGTERM)
             #expect(await worker.outcome().code == 143)
             expectPrompt("second SIGTERM", since: started, promised: .seconds(2))
+            let deliveries = try await sluice.broker.recoverRest(of: worker, since: started)
             try await sluice.reaches("ready", id)
             let record = try await sluice.json("show", id)
             #expect(record["attempt"]?.intValue == 0)
-            #expect(record["delivery"]?.intValue == 1)
+            #expect(deliveries.contains(record["delivery"]?.intValue ?? 0), "\(record)")
         }
 
         @Test("An operation that misses the drain timeout is given back untried")
@@ -133,6 +138,7 @@ extension CommandLineTests {
             try await sluice.begins(id)
             worker.send(SIGINT)
             #expect(await worker.outcome().code == 0)
+            try await sluice.broker.recoverRest(of: worker)
             try await sluice.reaches("ready", id)
             let record = try await sluice.json("show", id)
             #expect(record["attempt"]?.intValue == 0)
@@ -222,7 +228,8 @@ extension CommandLineTests {
             #expect(outcome.errors.contains("recycling: the limit of operations that ended here"), "\(outcome.errors)")
             #expect(try await sluice.count(.finished) == 3)
             #expect(try await sluice.count(.ready) == 2)
-            #expect(try await sluice.snapshots().allSatisfy(\.workers.isEmpty))
+            let isGone = try await sluice.snapshots().allSatisfy(\.workers.isEmpty)
+            expectUnlessSlow("the worker has given up its lease", isGone)
         }
 
         @Test("--max-rss: a worker above it exits 0 with the reason")

@@ -169,10 +169,11 @@ struct CancellingTests {
         let outcome = try await installation.sluice("cancel", ready, scheduled)
         #expect(outcome.code == 0, "\(outcome.errors)")
         let worker = try installation.worker()
-        let retrying = try await installation.enqueue("--", "sh", "-c", "exit 1")
+        let retrying = try await installation.enqueue("--attempts", "20", "--", "sh", "-c", "exit 1")
         try await installation.awaitState("retrying", of: retrying)
         #expect(try await installation.sluice("cancel", retrying).code == 0)
-        // On a busy machine the operation may have run more than once by then.
+        // On a busy machine the operation may have run more than once by then, and run now.
+        try await installation.awaitState("cancelled", of: retrying)
         let failures = try await installation.show(retrying).errors.count
         // The last operation is due later than the others, so they had their time to start.
         let last = try await installation.enqueue(["--in", "4s", "--"] + installation.ledger.program(seconds: 0))

@@ -38,7 +38,8 @@ struct FirstStepsTests {
     @Test("With three attempts a program retries twice, then is dead with three errors")
     func retries() async throws {
         let installation = try Installation()
-        let worker = try installation.worker()
+        // After a late heartbeat, a short lease costs an additional start.
+        let worker = try installation.worker(lease: 60)
         let id = try await installation.enqueue("--attempts", "3", "--", "sh", "-c", "echo hi; exit 3")
         try await installation.awaitState("dead", of: id)
         let shown = try await installation.show(id)

@@ -1,4 +1,6 @@
 import Foundation
+import Logging
+import RedisBroker
 import RedisClient
 import TestSupport
 import Testing
@@ -72,6 +74,20 @@ final class Installation: Sendable {
             arguments,
             environment: environment.merging(["SLUICE_REDIS_URL": workerURL]) { $1 }
         )
+    }
+
+    /// Recovers what a stopped worker could not give back in time: see ``RedisBroker/recoverRest(of:since:)``.
+    func recoverRest(
+        of worker: Program,
+        since second: ContinuousClock.Instant? = nil
+    ) async throws -> ClosedRange<Int> {
+        let broker = RedisBroker(
+            redis.endpoint,
+            configuration: .patient(namespace: namespace),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        defer { broker.close() }
+        return try await broker.recoverRest(of: worker, since: second)
     }
 
     /// The lease of a worker in seconds

@@ -25,7 +25,7 @@ struct KilledInsideTests {
     private func worker() throws -> Program {
         try Program(
             "worker-fixture",
-            ["worker", "-c", "1", "--lease", "3s"],
+            ["worker", "-c", "1", "--lease", "3s", "--drain-timeout", "10m"],
             environment: sluice.environment(for: ["worker"])
         )
     }
@@ -79,13 +79,18 @@ struct KilledInsideTests {
         try await eventually("the worker drains") { first.errors.contains("draining running=") }
         try openGate()
         #expect(await first.outcome().code == 0)
+        let deliveries = try await sluice.broker.recoverRest(of: first)
         #expect(try await sluice.state(id) == "ready")
         #expect(journal == (0...5).map { "letter \($0)" })
         let second = try worker()
         try await sluice.reaches("finished", id)
-        #expect(journal == (0...7).map { "letter \($0)" })
+        // If Redis did not store that the worker gave it back, it may not have stored its last element either.
+        let whole = [0, 1, 2, 3, 4, 5, 6, 7].map { "letter \($0)" }
+        let repeating = [0, 1, 2, 3, 4, 5, 5, 6, 7].map { "letter \($0)" }
+        let letters = journal
+        #expect(letters == whole || deliveries.contains(2) && letters == repeating, "\(letters)")
         let shown = try await sluice.json("show", id)
-        #expect(shown["attempt"]?.intValue == 1 && shown["delivery"]?.intValue == 1)
+        #expect(shown["attempt"]?.intValue == 1 && deliveries.contains(shown["delivery"]?.intValue ?? 0), "\(shown)")
         second.send(SIGTERM)
         #expect(await second.outcome().code == 0)
     }

@@ -65,10 +65,12 @@ struct LostWorkerTests {
         // Kills the process above the guard, which is the worker.
         let kill = "read -r _ _ _ guard _ < /proc/$$/stat; read -r _ _ _ worker _ < /proc/$guard/stat; kill -9 $worker"
         let poison = try await installation.enqueue("--", "sh", "-c", kill)
+        // With a shorter lease, a late heartbeat may cost a delivery although the worker lives.
+        let lease = 12
         let observer = try installation.start(
             "worker",
             "--lease",
-            "3s",
+            "\(lease)s",
             "-q",
             "default",
             "--name",
@@ -77,7 +79,7 @@ struct LostWorkerTests {
             "exec"
         )
         var workers = [observer]
-        for _ in 0..<3 { workers.append(try installation.worker(slots: 1)) }
+        for _ in 0..<3 { workers.append(try installation.worker(slots: 1, lease: lease)) }
         try await installation.awaitState("dead", of: poison)
         let shown = try await installation.show(poison)
         #expect(shown.errors.count == 1)

@@ -43,7 +43,8 @@ struct MassCancelTests {
         let outcome = try await installation.sluice("cancel", "--queue", "default", "-y")
         print("cancel --queue of \(count) waiting operations took \(ContinuousClock.now - sent)")
         #expect(outcome.code == 0, "\(outcome.errors)")
-        let worker = try installation.worker(slots: 8)
+        // After a late heartbeat, a short lease costs an additional start.
+        let worker = try installation.worker(slots: 8, lease: 60)
         let later = try await installation.enqueue(["--in", "2s", "--"] + installation.ledger.program(seconds: 0))
         try await installation.awaitState("finished", of: later)
         #expect(try installation.ledger.starts().map(\.id) == [later])

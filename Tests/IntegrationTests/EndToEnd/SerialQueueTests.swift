@@ -13,7 +13,7 @@ struct SerialQueueTests {
                 "concurrency 1"
             )
         )
-        var workers = try (0..<4).map { _ in try installation.worker(slots: 4, lease: 10) }
+        var workers = try (0..<4).map { _ in try installation.worker(slots: 4, lease: 30) }
         try await installation.awaitWorkers(4)
         let gated = try await installation.enqueue(["--"] + ledger.program(gate: "all"))
         try await eventually("the first runs") { try ledger.starts(of: gated).count == 1 }

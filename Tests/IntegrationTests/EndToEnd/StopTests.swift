@@ -20,20 +20,23 @@ struct StopTests {
         let waiting = try await installation.enqueue(["--"] + installation.ledger.program(seconds: 0))
         let end = await first.outcome()
         #expect(end.code == 0, "\(end.errors)")
+        let deliveries = try await installation.recoverRest(of: first)
         #expect(try await installation.show(short).state == "finished")
         for id in [long, waiting] {
             let shown = try await installation.show(id)
             #expect(shown.state == "ready")
             #expect(shown.attempt == 0)
-            #expect(shown.delivery == 1)
+            #expect(deliveries.contains(shown.delivery), "\(shown)")
             #expect(shown.errors.isEmpty)
         }
         #expect(!isAlive(try installation.ledger.starts(of: long)[0].pid))
-        #expect(try await installation.succeed("workers", "ls", "-o", "id").isEmpty)
+        let left = try await installation.succeed("workers", "ls", "-o", "id")
+        expectUnlessSlow("the worker has given up its lease", left.isEmpty)
 
         let second = try installation.worker(slots: 2)
         try await eventually("another worker runs them") { try installation.ledger.starts(of: long).count == 2 }
-        #expect(try installation.ledger.starts(of: long).allSatisfy { $0.attempt == 1 && $0.delivery == 1 })
+        let starts = try installation.ledger.starts(of: long)
+        #expect(starts.allSatisfy { $0.attempt == 1 && deliveries.contains($0.delivery) }, "\(starts)")
         try await installation.awaitState("finished", of: waiting)
         #expect(try await installation.sluice("cancel", long, "--wait=180s").code == 0)
         second.send(SIGTERM)
@@ -51,13 +54,14 @@ struct StopTests {
         try await eventually("it is at work") { try await installation.counts()["ready"] ?? count < count }
         first.send(SIGTERM)
         #expect(await first.outcome().code == 0)
+        let deliveries = try await installation.recoverRest(of: first)
         let counts = try await installation.counts()
         #expect(counts["executing"] == 0)
         print("stopped with \(counts["ready"] ?? 0) of \(count) ready")
         #expect(try await installation.sluice("worker", "-c", "20", "--burst").code == 0)
         let totals = try await installation.totals()
         #expect(totals["finished"] == count)
-        #expect(totals["recovered"] == 0)
+        #expect(totals["recovered"] == 0 || deliveries.contains(2), "\(totals)")
         #expect(try await installation.counts()["dead"] == 0)
     }
 
@@ -81,10 +85,11 @@ struct StopTests {
         let end = await worker.outcome()
         expectPrompt("second SIGTERM", since: sent, promised: .seconds(2))
         #expect(end.code == 143, "\(end.errors)")
+        let deliveries = try await installation.recoverRest(of: worker, since: sent)
         try await installation.awaitStates("ready", of: [program, asleep])
         for shown in try await installation.show([program, asleep]) {
             #expect(shown.attempt == 0)
-            #expect(shown.delivery == 1)
+            #expect(deliveries.contains(shown.delivery), "\(shown)")
         }
         let pid = try #require(
             Int32(try String(contentsOfFile: path, encoding: .utf8).trimmingCharacters(in: .newlines))

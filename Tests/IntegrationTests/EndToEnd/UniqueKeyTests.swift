@@ -74,6 +74,9 @@ struct UniqueKeyTests {
                 try await eventually("it runs") { try ledger.starts(of: id).count == 1 }
             }
         }
+        // The cancel of the operation before is only requested. It has ended when the last one begins.
+        let newest = last
+        try await eventually("the last one runs") { try ledger.starts(of: newest).count == 1 }
         try ledger.open("end")
         try await installation.awaitState("finished", of: last)
         let shown = try await installation.show(Array(ids.keys))

@@ -37,6 +37,7 @@ final class TerminalProgram: Sendable {
         output = Output(master: master, screen: TerminalScreen(width: width, height: height))
         let path = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self)
         let all = ProcessInfo.processInfo.environment
+            .merging(Program.connectPatience) { $1 }
             .merging(["TERM": "xterm-256color", "LC_ALL": "C.UTF-8"]) { $1 }
             .merging(TestUsers.environment(environment, for: arguments)) { $1 }
         pid = try Self.spawn(Program.directory.appendingPathComponent(product).path, arguments, terminal: path, all)

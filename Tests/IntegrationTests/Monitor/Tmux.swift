@@ -22,7 +22,7 @@ final class Tmux: Sendable {
         )
         try await eventually("the socket of tmux") { try await send("set", "-g", "status", "off").code == 0 }
         try await order(["set", "-g", "set-clipboard", "on"])
-        let variables = environment.merging(["LC_ALL": "C.UTF-8"]) { $1 }
+        let variables = environment.merging(Program.connectPatience) { $1 }.merging(["LC_ALL": "C.UTF-8"]) { $1 }
         // A non-interactive shell that starts this one would drop PS1 from the environment.
         try "PS1='\(Self.prompt) '\n".write(toFile: folder.path("rc"), atomically: true, encoding: .utf8)
         try await order(

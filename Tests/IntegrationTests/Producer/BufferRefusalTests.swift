@@ -96,7 +96,7 @@ struct BufferRefusalTests {
 
     @Test("A caller that still waits gets the refusal as an error")
     func thrown() async throws {
-        let buffer = buffer(operations: 100, patience: .seconds(30))
+        let buffer = buffer(operations: 100, patience: patience)
         let one = operations(1)
         store.set(nil)
         store.state.withLock { $0.unwanted = one[0].id }
@@ -109,7 +109,7 @@ struct BufferRefusalTests {
 
     @Test("A task cancelled while the buffer is full throws CancellationError, and its buffered operations stay")
     func cancelled() async throws {
-        let buffer = buffer(operations: 2, patience: .seconds(60))
+        let buffer = buffer(operations: 2, patience: .seconds(3_600))
         let many = operations(3)
         let task = Task { _ = try await buffer.enqueue(many, queue: "q") { _ in } }
         try await eventually("the buffer is full") { buffer.count == 2 }

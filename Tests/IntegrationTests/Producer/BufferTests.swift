@@ -54,7 +54,7 @@ struct BufferTests {
     @Test("Operations enqueued while Redis is away are stored later: all of them, once, in order")
     func outage() async throws {
         // With this patience even a slow machine gets an answer in time.
-        let patient = try await client(EnqueueBuffering(patience: .seconds(30)))
+        let patient = try await client(EnqueueBuffering(patience: patience))
         let first = try await patient.enqueue(Note(number: 0))
         #expect(first.storage == .stored && first.reference.isNew)
         await patient.close()
@@ -80,7 +80,7 @@ struct BufferTests {
         // On a slow machine the operation was buffered first.
         try await last.reference.stored()
         #expect(last.storage == .stored)
-        #expect(await client.flush() == 0)
+        #expect(await client.flush(within: patience) == 0)
         #expect(try stored() == Array(0...41))
         #expect(try await handles[7].state() == .ready)
         await client.close()
@@ -128,12 +128,12 @@ struct BufferTests {
         let error = await #expect(throws: OperationsError.self) { try await client.enqueue(Note(number: 6)) }
         #expect(error?.code == .bufferFull && error?.message.contains("5 operations") == true)
         try server.restart()
-        #expect(await client.flush() == 0)
+        #expect(await client.flush(within: patience) == 0)
         #expect(try stored() == Array(1...5))
         await client.close()
         let patient = try await self.client(EnqueueBuffering(maxOperations: 5, patience: patience))
         try await patient.enqueue((6...30).map { Note(number: $0) })
-        #expect(await patient.flush() == 0)
+        #expect(await patient.flush(within: patience) == 0)
         #expect(try stored() == Array(1...30))
         await patient.close()
     }
@@ -150,7 +150,7 @@ struct BufferTests {
         #expect(error?.code == .bufferFull)
         try await client.enqueue(name: "note", arguments: ["number": 1])
         try server.restart()
-        #expect(await client.flush() == 0)
+        #expect(await client.flush(within: patience) == 0)
         await client.close()
     }
 
@@ -162,7 +162,7 @@ struct BufferTests {
         let later = try await client.enqueue(Note(number: 3), .at(Date(timeIntervalSinceNow: 3600)))
         await takeTime(.milliseconds(400))
         try server.restart()
-        #expect(await client.flush() == 0)
+        #expect(await client.flush(within: patience) == 0)
         #expect(try await delayed.state() == .ready)
         #expect(try await later.state() == .scheduled)
         await client.close()
@@ -202,7 +202,7 @@ struct BufferTests {
 
     @Test("An operation that the script refuses is refused for good and does not stop later ones")
     func refusedByScript() async throws {
-        let client = try await client(EnqueueBuffering(patience: .seconds(20)))
+        let client = try await client(EnqueueBuffering(patience: patience))
         let large = NewOperation(envelope: Array(repeating: UInt8(ascii: " "), count: SluiceDefaults.operationBytes))
         for _ in 0..<2 {
             let error = await #expect(throws: OperationsError.self) {

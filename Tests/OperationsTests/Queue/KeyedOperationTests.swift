@@ -55,7 +55,7 @@ struct KeyedOperationTests {
 
     @Test("replace: the earlier operation is cancelled, the latest one runs, and two never run at a time")
     func replace() async throws {
-        let (queue, journal, gate) = (LocalOperationQueue(), Journal(), Gate())
+        let (queue, journal, gate, stored) = (LocalOperationQueue(), Journal(), Gate(), Gate())
         let keyed = keyed(queue, freshFor: .seconds(60))
         let first = keyed.run("sync", ifExists: .replace) {
             journal.note("+1")
@@ -75,8 +75,11 @@ struct KeyedOperationTests {
         #expect(second.operation.state == .cancelled)
         #expect(first.operation.isCancelled && third.origin == .replaced)
         #expect(third.operation.state == .blocked)
+        // Hooks run in their order, so this one runs after the one that stores the result.
+        third.operation.onEnd { _ in stored.open() }
         gate.open()
         #expect(try await third.value == 3)
+        await stored.wait()
         #expect(journal.entries == ["+1", "-1", "+3"])
         // The first operation returned a result despite its cancel; the stored result is the latest one.
         #expect(keyed.freshValue(for: "sync") == 3)
@@ -84,15 +87,18 @@ struct KeyedOperationTests {
 
     @Test("skip: nothing runs while an operation is in flight or its result is fresh")
     func skip() async throws {
-        let (queue, gate, now) = (LocalOperationQueue(), Gate(), NowBox())
+        let (queue, gate, stored, now) = (LocalOperationQueue(), Gate(), Gate(), NowBox())
         let keyed = keyed(queue, freshFor: .seconds(60), now: now)
         let first = keyed.run("a", ifExists: .skip) {
             await gate.wait()
             return 1
         }
         #expect(keyed.run("a", ifExists: .skip) { 2 }.origin == .skipped)
+        // Hooks run in their order, so this one runs after the one that stores the result.
+        first.operation.onEnd { _ in stored.open() }
         gate.open()
         #expect(try await first.value == 1)
+        await stored.wait()
         now.advance(by: .seconds(59))
         let fresh = keyed.run("a", ifExists: .skip) { 3 }
         #expect(fresh.origin == .skipped)
@@ -185,10 +191,11 @@ struct KeyedOperationTests {
     func debounce() async throws {
         let (queue, journal) = (LocalOperationQueue(maxConcurrentOperationCount: 4), Journal())
         let keyed = keyed(queue)
-        let time = Duration.seconds(2)
+        let time = Duration.seconds(1)
         let started = ContinuousClock.now
         let burst = (0..<20).map { number in
-            keyed.run("a", ifExists: .debounce(time)) {
+            // A slow machine needs seconds for the burst, so the earlier ones wait for much longer.
+            keyed.run("a", ifExists: .debounce(number == 19 ? time : .seconds(60))) {
                 journal.note("\(number)")
                 return number
             }

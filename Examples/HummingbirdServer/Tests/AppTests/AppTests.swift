@@ -31,8 +31,8 @@ struct AppTests {
     func wholeLife() async throws {
         Backends.bootstrap()
         let redis = try await RedisServer()
-        let url = redis.url
-        let app = try App.server(SluiceConfiguration(.url(url)), port: 0)
+        let configuration = redis.configuration
+        let app = try App.server(configuration, port: 0)
         let id = try await app.test(.live) { client in
             let post = try await client.executeRequest(
                 uri: "/greetings/Ada",
@@ -48,7 +48,7 @@ struct AppTests {
             let refused = try await client.executeRequest(uri: "/greetings/Bob", method: .post, headers: [:], body: nil)
             #expect(refused.status == .badRequest && String(buffer: refused.body).contains("X-Tenant"))
             // A note is for another queue. The worker relays the completion there while it runs.
-            let sluice = try await SluiceClient.connect(to: url)
+            let sluice = try await SluiceClient.connect(configuration)
             #expect(await becomesTrue { (try? await sluice.statistics(queue: "notes")[state: .ready]) == 1 })
             await sluice.close()
             return id
@@ -69,7 +69,7 @@ struct AppTests {
         #expect(run.links.map { $0.context.inMemorySpanContext?.spanID } == [sent.spanID])
         #expect(child.parentSpanID == run.spanID)
 
-        let sluice = try await SluiceClient.connect(to: redis.url)
+        let sluice = try await SluiceClient.connect(redis.configuration)
         #expect(
             try await sluice.handle(try #require(OperationID(id)), of: Greeting.self, queue: "greetings").state()
                 == .finished
@@ -91,7 +91,7 @@ struct AppTests {
         process.standardOutput = FileHandle.nullDevice
         try process.run()
         defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
-        let sluice = try await SluiceClient.connect(to: redis.url)
+        let sluice = try await SluiceClient.connect(redis.configuration)
         let greeting = Greeting(name: "Bob")
         let handle = try await sluice.enqueue(greeting, .queue("greetings"), .headers(["tenant": "acme"]))
         // The body has begun: a claimed operation whose body has not begun would be given back.

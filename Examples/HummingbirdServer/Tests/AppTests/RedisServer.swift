@@ -1,4 +1,5 @@
 import Foundation
+import Sluice
 import Testing
 
 /// A redis-server of its own on a unix socket, which ends with this value.
@@ -7,6 +8,13 @@ final class RedisServer {
     private let process = Process()
 
     var url: String { "unix://\(folder.path)/redis.sock" }
+
+    /// The configuration of a client, with time limits for a busy machine.
+    var configuration: SluiceConfiguration {
+        let patience = Duration.seconds(180)
+        let timeouts = SluiceConfiguration.Timeouts(connect: .seconds(5), command: patience, enqueue: patience)
+        return SluiceConfiguration(.url(url), timeouts: timeouts)
+    }
 
     init() async throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "hummingbird-\(UUID().uuidString.prefix(8))")
@@ -31,9 +39,9 @@ final class RedisServer {
 
 /// Waits until a condition holds.
 ///
-/// - Returns: false after a minute.
+/// - Returns: false after three minutes.
 func becomesTrue(_ condition: () async throws -> Bool) async rethrows -> Bool {
-    let deadline = ContinuousClock.now + .seconds(60)
+    let deadline = ContinuousClock.now + .seconds(180)
     while ContinuousClock.now < deadline {
         if try await condition() { return true }
         try? await Task.sleep(for: .milliseconds(20))

@@ -13,6 +13,4 @@ final class Arrivals: Sendable {
             deliveries.add { [arrival = count] in await deliver(arrival) }
         }
     }
-
-    func waitUntilDelivered() async throws { try await deliveries.waitUntilAllOperationsAreFinished() }
 }

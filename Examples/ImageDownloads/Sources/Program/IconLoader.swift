@@ -23,6 +23,10 @@ final class IconLoader {
     private let queue = LocalOperationQueue(name: "icons", maxConcurrentOperationCount: 3)
     private let icons: KeyedOperations<String, Icon>
     private let arrivals = Arrivals()
+    private var requested = 0
+    private var delivered = 0
+    /// Gets an element for each delivery.
+    private let deliveries = AsyncStream.makeStream(of: Void.self)
     private let folder: URL
     private let fetch: Fetch
 
@@ -40,6 +44,7 @@ final class IconLoader {
 
     /// Requests the icon of a row. The delegate receives the icon once, even if it is already in memory.
     func load(_ app: AppEntry) {
+        requested += 1
         let file = folder.appending(path: app.file).path
         let operation = icons.run(app.icon) { [fetch] in
             try await fetch(IconDownload(url: app.icon, file: file))
@@ -50,13 +55,18 @@ final class IconLoader {
             arrivals.add { @MainActor arrival in
                 guard let self else { return }
                 self.delegate?.iconLoader(self, received: result, for: app, arrival: arrival)
+                self.deliveries.continuation.yield()
             }
         }
     }
 
-    /// Waits until all requested icons are delivered.
+    /// Waits until all requested icons are delivered. The last hooks may run a moment after the queue is empty.
     func waitUntilIdle() async throws {
         try await queue.waitUntilAllOperationsAreFinished()
-        try await arrivals.waitUntilDelivered()
+        guard delivered < requested else { return }
+        for await _ in deliveries.stream {
+            delivered += 1
+            if delivered == requested { break }
+        }
     }
 }

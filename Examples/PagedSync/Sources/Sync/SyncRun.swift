@@ -10,7 +10,7 @@ package struct SyncSummary: Codable, Sendable, Hashable {
 /// One sync from beginning to end: uploads local changes, then downloads the server's changes page by page.
 struct SyncRun: Sendable {
     /// The default time limit for one attempt of a request.
-    static let requestTimeout = Duration.seconds(30)
+    static let requestTimeout = Duration.seconds(60)
 
     /// The queues for requests in this process.
     struct Requests: Sendable {
