@@ -57,6 +57,8 @@ class DashboardSite(Site):
         lost = [self.start(self.binary, "worker", "-q", queue, "-c", "2", "--name", f"{queue}-lost", "--lease", "5s") for queue in ("video", "audio")]
         self.enqueue(*({"name": "sleep", "queue": queue, "args": {"seconds": 7200}} for queue in ("video", "audio")))
         self.wait("operations of the lost workers", lambda: self.count("executing") == 3)
+        # A heartbeat has the start, so the pages have a name without an ended run.
+        self.wait("the statistics of the lost workers", lambda: "sleep" in self.sluice("top", "names", "-q", "audio"))
         for worker in lost:
             worker.kill()
             worker.wait()

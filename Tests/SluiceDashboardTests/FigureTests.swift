@@ -8,9 +8,8 @@ import Testing
 
 @Suite("Pages of statistics in the dashboard", .timeLimit(.minutes(60)))
 struct FigureTests {
-    /// Stores the statistics of ended runs, as a worker would with a heartbeat.
+    /// Stores the statistics of ended runs.
     private func store(_ runs: [String: [Int64]], failed: Int64 = 0, in desk: Desk, queue: String = "mail") throws {
-        let worker = WorkerID()
         let entries = runs.map { name, milliseconds in
             var statistics = Statistics()
             (statistics.finished, statistics.failed) = (Int64(milliseconds.count) - failed, failed)
@@ -21,13 +20,19 @@ struct FigureTests {
             }
             return StatisticsDelta.Entry(name: name, statistics: statistics)
         }
+        try store(entries, in: desk, queue: queue)
+    }
+
+    /// Stores statistics as a worker would with a heartbeat.
+    private func store(_ entries: [StatisticsDelta.Entry], in desk: Desk, queue: String = "mail") throws {
+        let worker = WorkerID()
         let info = WorkerInfo(
             host: "h1",
             pid: 7,
             name: "w<1>",
             slots: 4,
             queues: [queue],
-            handles: Array(runs.keys),
+            handles: entries.map(\.name),
             version: "9.9",
             startedAt: Int64(Date.now.timeIntervalSince1970 * 1000)
         )
@@ -101,6 +106,20 @@ struct FigureTests {
         try await desk.enqueue("x")
         let answer = try await desk(path)
         #expect([400, 404].contains(answer.status) && answer.text.contains("<main"), "\(path)")
+    }
+
+    @Test("Until a run has ended, a name has no charts of how many runs took how long", arguments: [false, true])
+    func running(hasEnded: Bool) async throws {
+        let desk = Desk()
+        try await desk.enqueue("Send")
+        var statistics = Statistics()
+        statistics.started = 1
+        statistics.wait.add(microseconds: 40_000)
+        if hasEnded { statistics.run.add(microseconds: 40_000) }
+        try store([.init(name: "Send", statistics: statistics)], in: desk)
+        let page = try await desk("/performance/name?name=Send&queue=mail").text
+        #expect(page.contains("id=\"wait\"") && page.contains("id=\"run\""))
+        for chart in ["histogram", "heat"] { #expect(page.contains("id=\"\(chart)\"") == hasEnded, "\(chart)") }
     }
 
     @Test("A name that never ran has a page without charts")

@@ -105,8 +105,11 @@ struct NamePage {
             tag("section", .class("charts")) {
                 charts.percentiles("Run time, \(each)", id: "run", of: \.run)
                 charts.percentiles("Wait, \(each)", id: "wait", of: \.wait)
-                charts.histogram("Run times", id: "histogram")
-                charts.heat("Run times, \(each)", id: "heat")
+                // Until a run has ended, there are no times that the axes could name.
+                if series.sum.run.count > 0 {
+                    charts.histogram("Run times", id: "histogram")
+                    charts.heat("Run times, \(each)", id: "heat")
+                }
                 charts.ends("Ended attempts, \(each)", id: "ends")
                 charts.failures("Failed attempts, \(each)", id: "failures")
             }
