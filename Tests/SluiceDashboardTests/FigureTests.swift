@@ -32,7 +32,7 @@ struct FigureTests {
             name: "w<1>",
             slots: 4,
             queues: [queue],
-            handles: entries.map(\.name),
+            handles: entries.compactMap(\.name),
             version: "9.9",
             startedAt: Int64(Date.now.timeIntervalSince1970 * 1000)
         )
