@@ -218,7 +218,7 @@ extension WorkerConfiguration {
 }
 
 extension DrainTimes {
-    /// So long that a machine that stands still for seconds changes nothing. Bodies that ignore a cancel are given back
+    /// So long that a machine that is blocked for seconds changes nothing. Bodies that ignore a cancel are given back
     /// as soon as in production.
     static let patient = DrainTimes(
         step: .seconds(60),

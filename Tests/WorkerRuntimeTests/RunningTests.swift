@@ -173,7 +173,7 @@ struct RunningTests {
         let harness = Harness()
         harness.start()
         // Both at once, because the name is logged again after a minute.
-        let ids = [try await harness.broker.put("nobody.knows.me"), try await harness.broker.put("nobody.knows.me")]
+        let ids = [try await harness.broker.put("unknown.name"), try await harness.broker.put("unknown.name")]
         for id in ids {
             #expect(try await comesTrue { try await harness.detail(id)?.isUnhandled == true })
             let record = try await harness.detail(id)?.record
@@ -241,7 +241,7 @@ struct RunningTests {
         )
         harness.start()
         #expect(await comesTrue { harness.worker.core.queue.withLock { $0.members.first?.supply.state == .quiet } })
-        // Ten seconds, so that the second one is due earlier even if the machine stands still between the two.
+        // Ten seconds, so that the second one is due earlier even if the machine is blocked between the two.
         let late = try await harness.broker.put("note", delay: 10_000)
         let enqueuedAt = ContinuousClock.now
         let early = try await harness.broker.put("note", delay: 150)

@@ -89,7 +89,7 @@ package struct ChangeJobRun: Sendable {
         let renewal = Task {
             while !Task.isCancelled {
                 try await Task.sleep(for: lease / 3)
-                // A run that has ended must not keep the lease, for which the next one waits.
+                // A run that has ended must not renew the lease: the next one waits for its end.
                 try Task.checkCancellation()
                 try? await save()
             }
